@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # plumb_embed(target NAMESPACE name FILES file...): puts files (kernel sources, SPIR-V; paths relative to the current
 # source folder, or absolute ones that a custom command makes) into the target as byte arrays, by the assembler's
 # .incbin. A file is found by its bare name:

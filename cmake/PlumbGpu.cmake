@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # plumb_gpu_programs(variable ending prologue...): for each row of device/gpu/program_list.def the file
 # gpu_<name>.<ending> in the build folder: the prologue's lines, the row's defines and includes of the dialect (gpu.clh
 # or gpu.glslh) and the program. The list of them in <variable>, that of what they include in <variable>_depends.

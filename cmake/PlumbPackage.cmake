@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What find_package(plumb) needs. With PLUMB_SHARED plumb::plumb is libplumb.so, made of the objects of all libraries;
 # else an umbrella over them. plumb_export(target links ...) puts a library into it, and where it is installed itself
 # notes the packages that its links come from (a static library's private ones too: its user links them).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # plumb_kind(NAME [EXECUTABLE] [OPTIONS ...] [LINKS ...] [HEADERS ...]): a kind of targets: those that share compiler
 # options and, because a precompiled header serves only targets with the very same flags, their precompiled headers.
 # plumb_of_kind(target NAME): the target gets the kind's options and headers.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds a Python with nanobind and its headers and sets `plumb_python`: scikit-build-core's in a wheel's build; else
 # build/venv, which platforms/linux/*.sh make; else python3. Without one only the Python package is missing.
 set(PLUMB_BUILD_PYTHON AUTO CACHE STRING "Build the Python package plumbnn (python/): ON, OFF or AUTO, where it can be")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # plumb_rows(variable file.def MACRO column): column `column` (0-based) of every row MACRO(a, b, ...) in the file, in
 # order; and of "#define FAMILY(...) MACRO(a, b, ...)", which stands for the rows of a family's own list.
 # CMake runs again when the file changes, so a row in a .def is all that a new source file needs.

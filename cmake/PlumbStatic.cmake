@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # PLUMB_STATIC: programs that need no library and no loader of the machine they run on, such as a phone
 # (platforms/linux/arm64.sh --static). The libraries are the archives (.a) of those that other builds load; fmt,
 # which Debian has no archive of, is compiled in. Without ONNX, whose messages Debian has as a shared library

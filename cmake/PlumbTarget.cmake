@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # plumb_library(name [KIND kind] SOURCES ... [DEPENDS ...] [PRIVATE ...]): one library plumb_<name>; its kind is
 # `library` or one of PlumbPrecompile.cmake. It is a part of libplumb.so, and plumb::<name> another word for that
 # (PLUMB_SHARED); else a static library (shared with sanitizers), installed, exported and linked into the umbrella

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Cross-compiles for 64-bit ARM with Debian's g++-aarch64-linux-gnu against the libraries that platforms/linux/arm64.sh
 # unpacks into build/arm64-sysroot (nothing of them is installed), and runs tests and tools in qemu-user. QEMU_CPU in
 # the environment says which CPU it plays: cortex-a53 (ARMv8.0), cortex-a76 (fp16 and dot products) or max (SVE, too),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DBUILD=<build folder> -P uninstall.cmake: removes what the last `cmake --install` of this build installed, and
 # the folders of Plumb's own that are empty then.
 cmake_minimum_required(VERSION 3.20)

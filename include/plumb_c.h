@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* plumb_c.h: Plumb for C (C99) and for every language that calls C. The functions of libplumb.so that load a model, run
  * it on a device, write every layer's tensors, and judge a device or another runtime layer by layer.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every C++ file of the repository is as clang-format leaves it (.clang-format; tables that it would shred are fenced).
 # cmake -DROOT=<repository> -DCLANG_FORMAT=<program> -P clang_format.cmake
 cmake_minimum_required(VERSION 3.20)

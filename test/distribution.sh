@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What packages.sh says of a system, before anything is downloaded: distribution.sh <repository>
 set -euo pipefail
 source "$1/platforms/linux/packages.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What a page or a list names exists: every `path` of README.md, SECURITY.md and doc/*.md that begins with a folder of
 # this repository. What stands below "## Where to look" is of other projects.
 # cmake -DROOT=<repository> -P doc_paths.cmake

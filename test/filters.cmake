@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every gtest filter that a CMake list or a page names matches a test, pattern by pattern, and every test preset selects
 # one: a renamed test is not left out in silence. cmake -DROOT=<repository> -DBUILD=<build folder> -P filters.cmake
 cmake_minimum_required(VERSION 3.20)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # No line of a script, a kernel, a shader or a CMake file is longer than 120 columns (C++: clang_format.cmake).
 # cmake -DROOT=<repository> -P line_length.cmake
 cmake_minimum_required(VERSION 3.20)

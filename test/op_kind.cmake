@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # An operator is asked for by its OpKind or by what OpDef says of it, never by its name: no file of source/ but the
 # readers and writers of names (format/) compares a layer's type with a string. cmake -DROOT=<repository> -P
 # op_kind.cmake

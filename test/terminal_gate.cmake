@@ -1,4 +1,5 @@
-# There is one way to the terminal: base/terminal.cc, through include/plumb/terminal.h (and common/print.h in the
+# SPDX-License-Identifier: Apache-2.0
+# There is one way to the terminal: base/terminal.cc, through include/plumb/tool/terminal.h (and common/print.h in the
 # tools). Nothing else in source/, tools/ and python/module/ prints; tools/bench, which reads no file of others, may.
 # cmake -DROOT=<repository> -P terminal_gate.cmake
 cmake_minimum_required(VERSION 3.20)
@@ -57,6 +58,6 @@ if(count LESS 500)
   message(FATAL_ERROR "Only ${count} files in '${ROOT}': the search is broken")
 endif()
 if(found)
-  message(FATAL_ERROR "Print through plumb/terminal.h (tools: common/print.h), which escapes what is no text:${found}")
+  message(FATAL_ERROR "Print through plumb/tool/terminal.h (tools: common/print.h), which escapes what is no text:${found}")
 endif()
 message("${count} files, and none of them prints by itself")

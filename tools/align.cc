@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "align.h"
 
 #include <fmt/core.h>
@@ -8,7 +9,7 @@
 #include "common/model_options.h"
 #include "common/print.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

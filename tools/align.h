@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_convert -align: the original model in ONNX Runtime and the converted files on our devices, on the same inputs.
 #ifndef PLUMB_TOOLS_ALIGN_H_
 #define PLUMB_TOOLS_ALIGN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // blob_diff: compares two dump folders or two tensor files, blob by blob. It knows no model and so no bound: it uses a
 // rule with tolerances that it prints. Devices are judged by bound with model_check.
 #include <fmt/core.h>

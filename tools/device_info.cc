@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // device_info: the devices of this machine, what is missing, and how to get it.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -6,7 +7,6 @@
 #include "common/outputs.h"
 #include "common/print.h"
 #include "plumb/plumb.h"
-#include "plumb/runtime.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_convert: reads a model and writes it as PREFIX.tnnproto and PREFIX.tnnmodel, layers one to one.
 #include <fmt/core.h>
 
@@ -14,7 +15,7 @@
 #include "common/vocabulary.h"
 #include "plumb/model.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

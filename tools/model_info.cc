@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_info: a model as a table: layers, shapes, parameters, FLOPs, bytes, and which devices have a kernel for each.
 #include <fmt/core.h>
 
@@ -11,8 +12,8 @@
 #include "common/print.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
-#include "plumb/support.h"
+#include "plumb/tool/printing.h"
+#include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {

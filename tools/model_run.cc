@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_run: runs a network, writes its outputs, times it (TNNTest's options, formats and timing line).
 #include <fmt/core.h>
 
@@ -20,12 +21,11 @@
 #include "common/plain_values.h"
 #include "common/print.h"
 #include "common/vocabulary.h"
-#include "plumb/file.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
-#include "plumb/runtime.h"
-#include "plumb/support.h"
 #include "plumb/tensor_file.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/printing.h"
+#include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {

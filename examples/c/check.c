@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check MODEL [DEVICE [DUMP_FOLDER]]: runs a model on a device, prints its outputs and the first layer that computes
  * something else than it should; then judges the same outputs as if another runtime had computed them. Exit code:
  * model_check's.

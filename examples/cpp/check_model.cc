@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // check_model MODEL [DEVICE]: loads a model, runs it on a device in lockstep with the reference, and prints the first
 // layer that computes something else than it should. Exit code 0: none does, 1: one does, 2: it could not be done.
 #include <plumb/check.h>

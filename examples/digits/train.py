@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Trains the digits example; writes digits.tnnproto, digits.tnnmodel, images/*.png and expected.csv beside this file.
 
     python3 -m venv venv && venv/bin/pip install numpy scikit-learn

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb_dump.h from Python: the header, compiled into a small library, writes arrays as they lie in memory, whatever
 their strides. Nothing is written unless the environment asks for it (DUMP_INPUT_BLOB=1: the network's inputs;
 DUMP_OUTPUT_BLOB=1: what layers compute).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* ggml and llama.cpp: what each operator computed, read and was told, written by plumb_dump.h from where it lies; with
  * DUMP_INPUT_BLOB=1, too, the dump carries its own graph and needs no model (doc/subjects.md). In llama_context_params
  * cb_eval = plumb_ggml_hook, cb_eval_user_data = plumb_dump_open("llama.cpp b6000", "net.gguf"); in ggml alone

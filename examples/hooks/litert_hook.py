@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LiteRT: every tensor of the plain kernels, read where LiteRT keeps it and written by plumb_dump.h in the order NCHW.
 
     DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 python litert_hook.py net.tflite inputs.npz &&

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MNN: its callbacks hand out every operator's tensors, which plumb_dump.h writes.
 
     DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 python mnn_hook.py net.mnn inputs.npz &&

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* What a tensor is called in a dump where several have one name: the second tensor called x is x@2. A hash table, so
  * that many tensors cost no more each than few; with a lock, for runtimes whose threads call back. */
 #ifndef PLUMB_HOOK_NAMES_H_

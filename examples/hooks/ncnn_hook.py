@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ncnn: every blob is extracted from one run, and written by plumb_dump.h from where it lies (a channel's rows may be
 padded, which the strides say).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime: every node's output is made an output of the graph, and written by plumb_dump.h.
 
     DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 python onnxruntime_hook.py net.onnx inputs.npz &&

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenVINO: every operator's output becomes an output of the network, and plumb_dump.h writes it from where it lies.
 //
 //   g++ -std=c++17 -I<openvino>/include -Iinclude openvino_hook.cc <openvino>/libs/libopenvino.so.* -o openvino_hook

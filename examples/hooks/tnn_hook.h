@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TNN: its callback behind every layer hands out the layer's blobs, which plumb_dump.h writes from where they lie.
 // Written from TNN's headers (core/instance.h, core/blob.h, core/layer_type.h); not compiled or tried here.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """their_runtime.py MODEL IMAGE.npy FOLDER: another runtime, in NumPy, with a mistake in one of its kernels.
 
 It stands for a phone's engine, an NPU or one's own code (doc/start.md): all that Plumb sees of it is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proving a conversion: the original model in ONNX Runtime and the converted one on our devices, on the same inputs;
 // output by output, and where one differs layer by layer, up to the first operator that differs.
 //

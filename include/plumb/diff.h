@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparing two dumps, or any two sets of tensors, blob by blob. Nothing is known of a model here, and so no bound: a
 // rule with tolerances decides. Devices and other runtimes are judged by bound (plumb/check.h, plumb/session.h).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumping: what every layer reads and writes, as files, while the network runs as it always does.
 //
 // Any program that links Plumb gets dumps by environment alone, because CreateNetwork (plumb/plumb.h) reads it; a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A golden: what the framework that a model comes from computes for it, operator by operator; taken as right.
 //
 // It is made here by running that framework (GoldenRun), or was made before (plumb-golden, a dump folder, an .npz), and
@@ -16,9 +17,9 @@
 #include <string>
 #include <utility>
 
-#include "plumb/file.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
+#include "plumb/tool/file.h"
 
 namespace plumb {
 

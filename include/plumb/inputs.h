@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network inputs: out of files, out of memory, or generated; and the one call that runs a network on them.
 //
 // Example:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call of an operator, judged: is an output that anybody computed (a kernel under test, a compiler, a device) what
 // rounding explains on these very inputs? The operator is replayed in float64 on the inputs, and each element is held
 // against the rounding error to be expected of it (doc/judge.md; the rule is doc/tolerance.md's).

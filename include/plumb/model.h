@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models in and out: LoadModel makes a Graph of a model file, SaveModel writes one.
 //
 // An ONNX file (x.onnx, with its external data beside it) is imported: its operators become ours, shapes are made
@@ -17,8 +18,8 @@
 #include <vector>
 
 #include "plumb/graph.h"
-#include "plumb/shape.h"
 #include "plumb/status.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

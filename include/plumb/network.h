@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network: a graph prepared on one device for fixed input shapes: fused, laid out, memory planned, ready for Forward.
 //
 // Example:
@@ -24,9 +25,17 @@
 
 #include "plumb/graph.h"
 #include "plumb/observer.h"
-#include "plumb/precision.h"
 
 namespace plumb {
+
+// Precision of a network on a device (-sp, -pr): HIGH is fp32; NORMAL stores fp16 and accumulates fp32; LOW computes in
+// fp16 where the device can. A device without fp16 runs HIGH and says so.
+enum class Precision { kHigh, kNormal, kLow };
+
+// "HIGH", "NORMAL", "LOW".
+inline const char* PrecisionName(Precision precision) {
+  return precision == Precision::kHigh ? "HIGH" : precision == Precision::kNormal ? "NORMAL" : "LOW";
+}
 
 class Device;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports of a check: a table for people, JSON and CSV for machines. They hold the same numbers.
 // The JSON is described in doc/check.md and doc/check.schema.json.
 #ifndef PLUMB_REPORT_H_

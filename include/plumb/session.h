@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A session: one model, its inputs, and what is judged on them: devices of ours, another runtime's tensors (the
 // subject), and the framework that the model comes from (the golden). It is what model_check does, without its options
 // and its printing.

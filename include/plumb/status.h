@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Status and Result: how every function of Plumb that can fail says so.
 //
 // A Status is OK or a code and one complete sentence. The place that fails writes what was expected and what was found;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A subject: what another runtime, or a phone, computed for a model's blobs, in files of any kind or in memory; judged
 // in place of a device. How its tensors become the model's blobs is found, or said here. plumb/session.h judges it;
 // doc/subjects.md says how to get such tensors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor files: the values that a network reads and writes, and what other tools compare them with.
 //
 //   .txt                   TNN's text form ("<n>", then per tensor "<name> <rank> <dims> <dtype>" and its values), or

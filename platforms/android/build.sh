@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the tools for 64-bit Android phones with the NDK (preset android-arm64): NAIVE, ARM, OPENCL and VULKAN, no ONNX
 # reader. README.md beside this file says what it needs and what of it was never tried.
 #
@@ -9,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 case "${1:-}" in
   "") ;;
-  -h | --help) sed -n '2,7s/^# \{0,1\}//p' "platforms/android/build.sh"; exit 0 ;;
+  -h | --help) sed -n '3,8s/^# \{0,1\}//p' "platforms/android/build.sh"; exit 0 ;;
   *) echo "build.sh: unknown option '$1'; it knows --help." >&2; exit 2 ;;
 esac
 missing() {

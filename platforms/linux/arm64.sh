@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Cross-compiles Plumb for 64-bit ARM (preset arm64-cross: NAIVE, ARM, all readers, the tools) and runs its tests in
 # qemu-user.
 #
@@ -29,7 +30,7 @@ for tests in 'Int8.CoarseFaults*' 'Int8.HealthySubjects*' 'Int8.WeightsOf*' 'Int
 done
 while [ $# -gt 0 ]; do
   case "$1" in
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
+    -h | --help) sed -n '3,17s/^# \{0,1\}//p' "platforms/linux/arm64.sh"; exit 0 ;;
     --cpu) [ $# -gt 1 ] || { echo "arm64.sh: --cpu needs a name." >&2; exit 2; }; cpus=("$2"); shift 2 ;;
     --static) static=1; shift ;;
     --slow) slow+='|networks_heavy'; seeds='' heavy=''; shift ;;

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs build/release on a CPU with AVX-512 that Bochs emulates, for machines that have none: a kernel, BusyBox and the
 # programs in one image. A billion instructions take about a minute, so choose.
 #
@@ -16,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 simd='-SimdConvertTest.RoundsLikeTheScalarCode'
 models=
 case "${1:-}" in
-  -h | --help) sed -n '2,13s/^# \{0,1\}//p' platforms/linux/avx512.sh; exit 0 ;;
+  -h | --help) sed -n '3,14s/^# \{0,1\}//p' platforms/linux/avx512.sh; exit 0 ;;
   --check)
     models=${2:-}
     ls "$models"/*.onnx >/dev/null 2>&1 || ls "$models"/*.tnnproto >/dev/null 2>&1 ||

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What run.sh and test.sh share: the packages, a function that configures and builds a preset, and one that makes the
 # Python environment of plumb-golden. Sourced, not run.
 # REQUIRES: the working folder is the project's root.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The Debian packages that Plumb needs, in one list, and the functions that name this system and install what is
 # missing. Sourced, not run.
 # Why each library is taken, and its licence: third_party/README.md.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes everything that a release consists of, from a clean checkout, into build/dist:
 #
 #   plumbnn-*.whl                      for each PYTHON; one that 3.12 makes is for all later ones
@@ -19,7 +20,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 arm64=1
 case "${1:-}" in
-  -h | --help) sed -n '2,19s/^# \{0,1\}//p' platforms/linux/release.sh; exit 0 ;;
+  -h | --help) sed -n '3,20s/^# \{0,1\}//p' platforms/linux/release.sh; exit 0 ;;
   --no-arm64) arm64=; shift ;;
   -*) echo "release.sh: unknown option '$1'; it knows --no-arm64 and --help." >&2; exit 2 ;;
 esac

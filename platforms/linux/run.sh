@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds Plumb and checks the example networks on every device of this machine.
 #
 #   platforms/linux/run.sh               prepare, build the tools (build/release), check the examples, print the reports
@@ -13,7 +14,7 @@ build_only=0
 case "${1:-}" in
   "") ;;
   --build-only) build_only=1 ;;
-  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "platforms/linux/run.sh"; exit 0 ;;
+  -h | --help) sed -n '3,10s/^# \{0,1\}//p' "platforms/linux/run.sh"; exit 0 ;;
   *) echo "run.sh: unknown option '$1'; it knows --build-only and --help." >&2; exit 2 ;;
 esac
 source platforms/linux/build.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sbom.py NAME VERSION LIST FOLDER: the bill of materials of a release, as CycloneDX 1.5 (JSON) on standard output.
 
 LIST has a line "file package" for each library in FOLDER; versions and licences are Debian's.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds Plumb and runs its tests: the release build's, the core's under ASan and UBSan,
 # and the readers' fuzz targets; and clang-tidy over what changed.
 #
@@ -14,7 +15,7 @@ presets=(release dev fuzz)
 case "${1:-}" in
   "") ;;
   --slow) select=() presets+=(minimal) ;;
-  -h | --help) sed -n '2,10s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
+  -h | --help) sed -n '3,11s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
   *) echo "test.sh: unknown option '$1'; it knows --slow and --help." >&2; exit 2 ;;
 esac
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs clang-tidy (.clang-tidy) over C++ files without precompiled headers.
 #
 #   platforms/linux/tidy.sh          what changed since main (on main itself: since the last commit), when that is at
@@ -14,7 +15,7 @@ limit=40
 build=build/tidy
 options=()
 case "${1:-}" in
-  -h | --help) sed -n '2,10s/^# \{0,1\}//p' "platforms/linux/tidy.sh"; exit 0 ;;
+  -h | --help) sed -n '3,11s/^# \{0,1\}//p' "platforms/linux/tidy.sh"; exit 0 ;;
   --all)
     mapfile -t files < <(git ls-files 'source/*.cc' 'tools/*.cc')
     limit=${#files[@]}

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the wheel of plumbnn with the libraries that it needs inside, into build/wheel. It installs without a compiler
 # and without Debian's packages, on any Linux whose glibc is not older than the wheel's name says.
 #
@@ -11,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 python=${1:-python3}
 case "$python" in
-  -h | --help) sed -n '2,9s/^# \{0,1\}//p' "platforms/linux/wheel.sh"; exit 0 ;;
+  -h | --help) sed -n '3,10s/^# \{0,1\}//p' "platforms/linux/wheel.sh"; exit 0 ;;
   --packages) ;;
   -*) echo "wheel.sh: unknown option '$1'; it knows --packages and --help." >&2; exit 2 ;;
 esac

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the module hand to each other. Python sees it as plumbnn._core; users see plumbnn, which is on top.
 #ifndef PLUMB_PYTHON_BIND_H_
 #define PLUMB_PYTHON_BIND_H_

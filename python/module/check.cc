@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks: devices, subjects and goldens judged; the result keeps the library's reports, which every form is made of.
 #include <algorithm>
 
 #include "bind.h"
 #include "common/option_words.h"
-#include "plumb/baseline.h"
-#include "plumb/check_all.h"
-#include "plumb/printing.h"
+#include "plumb/tool/baseline.h"
+#include "plumb/tool/check_all.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb::python {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparing dumps, and proving conversions.
 #include "bind.h"
 #include "common/option_words.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "convert.h"
 
 #include <nanobind/ndarray.h>
@@ -6,7 +7,7 @@
 #include <new>
 #include <system_error>
 
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb::python {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between Python and the library: arrays and tensors, statuses and exceptions, and computing without the GIL.
 //
 // Threading: everything here needs the GIL, but what Compute calls.
@@ -18,9 +19,9 @@
 #include <vector>
 
 #include "leaving.h"
-#include "plumb/interrupt.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
+#include "plumb/tool/interrupt.h"
 #include "text.h"
 
 namespace plumb::python {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operator call, judged.
 #include <nanobind/stl/variant.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Python's end while other threads compute. A thread that asks for the GIL once Python takes itself down is ended
 // inside that call (pthread_exit up to CPython 3.13): its stack is unwound through frames that must not be, and the
 // process aborts. So Python's end waits for the calls that run, which end between two layers, and what takes the GIL or

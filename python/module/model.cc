@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models: load, what is in them, save; devices of this machine.
 #include "plumb/model.h"
 
@@ -6,9 +7,8 @@
 #include "bind.h"
 #include "plumb/align.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
-#include "plumb/runtime.h"
-#include "plumb/support.h"
+#include "plumb/tool/printing.h"
+#include "plumb/tool/support.h"
 
 namespace plumb::python {
 namespace {

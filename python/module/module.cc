@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The module plumbnn._core: the library as Python calls it. Argument checking, defaults, docstrings and types are in
 // the Python files beside it (python/plumbnn).
 #include "bind.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 // nanobind's own entry, behind the module's: what it does first would already break the interpreter that has the
 // module.

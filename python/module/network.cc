@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks: prepare, run, watch, dump.
 #include "plumb/network.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An observer written in Python: an object with the methods of plumbnn.Observer.
 #ifndef PLUMB_PYTHON_OBSERVER_H_
 #define PLUMB_PYTHON_OBSERVER_H_

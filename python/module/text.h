@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // std::string and Python's str, instead of nanobind's own: names and paths may hold bytes that are no UTF-8. They come
 // and go as Python has them in paths (surrogateescape).
 #ifndef PLUMB_PYTHON_TEXT_H_

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plumb: runs a neural network layer by layer, and says which operator is wrong, and why.
 
     import plumbnn

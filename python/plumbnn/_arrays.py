@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays of any library, made ready for the extension without a copy where their layout allows."""
 
 from __future__ import annotations

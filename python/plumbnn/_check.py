@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks: is a device, another runtime, or a conversion right?"""
 
 from __future__ import annotations

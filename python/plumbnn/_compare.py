@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparing dumps, and proving conversions."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks on other machines: the tool `device_check`, called, and its JSON."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What callers hand in: models as paths, bytes or torch modules, inputs as one array or several, and what is none of
 these, in one sentence."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What notebooks show: tables of the same few kinds."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One operator call, judged: for who writes or generates kernels."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models in and out, and the devices of this machine."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks: a model prepared on one device."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a check found: a view on the JSON that `model_check --json` writes."""
 
 from __future__ import annotations

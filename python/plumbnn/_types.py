@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The small values that the functions hand out."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """pytest: the fixtures `plumb_check` and `plumb_close`, and baselines.
 
     def test_net(plumb_check):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumbnn.device_check, on this machine as if it were another one."""
 
 import os

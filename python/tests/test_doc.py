@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the Python of doc/python.md and doc/judge.md, block after block, beside the digits example as net.tnnproto."""
 
 import os

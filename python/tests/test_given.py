@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What callers hand in: one array, one device, bytes, a torch module, and what is none of these: each works or is one
 sentence of plumbnn.Error. And what notebooks show.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two writers of dump folders agree: the library's, and plumbnn.golden's, which runs without the extension."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumbnn.judge, tolerance and assert_close: one operator call, judged."""
 
 import math

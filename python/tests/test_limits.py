@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumbnn under limits (`ulimit -v -u -f -n`), from none of what it needs beyond its import to
 enough: each run ends with a result, a sentence or Python's MemoryError, and never by a signal.
 

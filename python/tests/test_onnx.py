@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An .onnx beside ONNX Runtime, which runs in a child process: golden="onnxruntime", and `align`."""
 
 import os

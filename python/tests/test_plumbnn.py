@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumbnn as a user calls it: networks, checks, reports, errors, threads, Ctrl-C.
 
 Needs numpy, the package on the path, and $PLUMB_BIN_DIR and $PLUMB_ROOT (ctest sets all of it).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumbnn and its process: Python that leaves while a thread computes, subinterpreters, fork, multiprocessing.
 
 Each case is a program of its own. $PLUMB_ROOT is the repository (ctest sets it).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The pytest plugin through pytest's own command line. Skipped where pytest is not here."""
 
 import importlib.util

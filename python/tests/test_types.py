@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package is `mypy --strict` clean, with the module's stub (plumbnn.golden, which also runs alone, has no
 types)."""
 

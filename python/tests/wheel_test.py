@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`pip install .` into an empty environment; a wheel with its libraries inside into others, which find no compiler.
 
 Slow: compiles everything (ccache has what build/release compiled), and takes scikit-build-core,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """drop_needed.py FILE LIBRARY: the ELF file FILE no longer asks for LIBRARY, whose symbols become weak.
 
 For Debian's oneDNN, which is linked with the OpenCL loader for its GPU engine: Plumb never makes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of devices: one row each. A device that is not built in stays listed, with what to do about it.
 #include <fmt/core.h>
 
@@ -16,7 +17,7 @@
 #include "device/naive/naive_device.h"
 #include "plumb/dump.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 #include "reference/core/reference_op.h"
 #ifdef PLUMB_DEVICE_ARM
 #include "device/arm/arm_device.h"

@@ -1,9 +1,9 @@
-#include "plumb/runtime.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/plumb.h"
 
 #include "base/cpu.h"
 #include "base/threads.h"
 #include "device/device.h"
-#include "plumb/plumb.h"
 
 namespace plumb {
 

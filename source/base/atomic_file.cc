@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are complete or not there.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blocks of 256 KiB and more are mapped by themselves and, once free, kept in a list from which the best fitting one is
 // taken. Those that were freed first go back to the operating system when more than kMaxKept would be kept. When none
 // fits, as much is given back as is mapped anew (down to half of kMaxKept): a change of sizes shall not raise the

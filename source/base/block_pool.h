@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of tensors. Large blocks are recycled, because fresh memory is dear: the kernel clears it page by page when it
 // is first touched, which costs more than most element-wise layers spend on computing. A checked resnet50 asks for 0.9
 // GB in tensors that live for one layer; recycled, it touches 0.1 GB.

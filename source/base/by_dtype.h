@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a dtype at run time to a C++ type: calls a generic lambda with a value of the element type.
 #ifndef PLUMB_BASE_BY_DTYPE_H_
 #define PLUMB_BASE_BY_DTYPE_H_
@@ -5,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "plumb/dtype.h"
 #include "plumb/status.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One character of a text as a terminal may show it: itself, or escaped.
 #ifndef PLUMB_BASE_CHARACTER_H_
 #define PLUMB_BASE_CHARACTER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // /proc/self/cgroup says which group the process is in, per hierarchy ("4:memory:/docker/1f", version 2: "0::/user/a"),
 // /proc/self/mountinfo where a hierarchy is mounted, and which of its groups is the mount's root.
 #include "base/control_group.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the control groups of this process allow it: containers, services and batch systems limit memory and processor
 // time by them, and whoever takes more memory is killed without a word. Both versions; the group's own limits and those
 // of the groups around it, as far as they are mounted. Threading: free functions.

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion between element types, as Tensor::ConvertedTo does it.
 #ifndef PLUMB_BASE_CONVERT_H_
 #define PLUMB_BASE_CONVERT_H_
 
 #include <cstdint>
 
-#include "plumb/dtype.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CPU features and the one cap on them (PLUMB_MAX_CPU_ISA, --max-isa). GCC's and clang's builtins also ask the
 // operating system whether it saves the wide registers.
 #include "base/cpu.h"
@@ -11,7 +12,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

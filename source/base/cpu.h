@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which vector instructions this process may use: what the CPU has, capped by PLUMB_MAX_CPU_ISA or SetMaxIsa.
 //
 // One cap holds every kernel of the process (our vector kernels and oneDNN), so that a report can name it.

@@ -1,4 +1,5 @@
-#include "plumb/dtype.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tensor.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file that cmake/PlumbEmbed.cmake put into the binary: kernel source or SPIR-V.
 #ifndef PLUMB_BASE_EMBED_H_
 #define PLUMB_BASE_EMBED_H_

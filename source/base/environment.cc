@@ -1,4 +1,5 @@
-#include "plumb/environment.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/environment.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +10,7 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 extern char** environ;
 

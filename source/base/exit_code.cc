@@ -1,4 +1,5 @@
-#include "plumb/exit_code.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/exit_code.h"
 
 namespace plumb {
 

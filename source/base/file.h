@@ -1,6 +1,7 @@
-// Files in and out, beyond plumb/file.h: ReadFile reads one whole, OpenSource in parts, AtomicFile writes one that is
-// either complete or not there. Nothing is mapped: of a mapped file that somebody else cuts short, looking at the bytes
-// that are gone ends the program (SIGBUS), which may be anybody's who links the library.
+// SPDX-License-Identifier: Apache-2.0
+// Files in and out, beyond plumb/tool/file.h: ReadFile reads one whole, OpenSource in parts, AtomicFile writes one that
+// is either complete or not there. Nothing is mapped: of a mapped file that somebody else cuts short, looking at the
+// bytes that are gone ends the program (SIGBUS), which may be anybody's who links the library.
 //
 // Errors are complete sentences with the path and the operating system's text. The Linux kernel writes at most 2 GiB
 // per call and may write less; both are handled here, so that nobody else loops over write(). Threading: values; one
@@ -14,8 +15,8 @@
 #include <string>
 #include <string_view>
 
-#include "plumb/file.h"
 #include "plumb/status.h"
+#include "plumb/tool/file.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // std::from_chars, for floats too: libc++ before 20, and so Android's NDK, has it for integers only.
 #ifndef PLUMB_BASE_FROM_CHARS_H_
 #define PLUMB_BASE_FROM_CHARS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IEEE binary16 and bfloat16 <-> binary32, round to nearest even, NaN kept quiet, subnormals kept.
 #ifndef PLUMB_BASE_HALF_H_
 #define PLUMB_BASE_HALF_H_

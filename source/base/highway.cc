@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Highway's headers ask of its library on x86, where a call chooses among several instruction sets: answered by
 // base/cpu.h, which knows the CPU and the cap. The library itself (libhwy) is not linked: it measures the CPU's timer
 // while it is loaded, some milliseconds of every start.
@@ -5,7 +6,7 @@
 
 #include "base/cpu.h"
 #include "hwy/targets.h"
-#include "plumb/terminal.h"
+#include "plumb/tool/terminal.h"
 
 #if HWY_ARCH_X86
 #include <cstdarg>

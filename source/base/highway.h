@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests need to know of the answers to Highway (highway.cc).
 #ifndef PLUMB_BASE_HIGHWAY_H_
 #define PLUMB_BASE_HIGHWAY_H_

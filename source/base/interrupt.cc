@@ -1,4 +1,5 @@
-#include "plumb/interrupt.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/interrupt.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON from files: objects in the file's order, read in time that grows with the file and on a stack that does not.
 // nlohmann's ordered_json looks each key up among all before it (100,000 of them take 14 s), and copies, compares and
 // prints what is nested by recursion (a megabyte of '[' ends the process). For .cc files that read: it is a large

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The type of base/json.h, for headers.
 #ifndef PLUMB_BASE_JSON_FWD_H_
 #define PLUMB_BASE_JSON_FWD_H_

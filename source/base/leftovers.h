@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a signal that ends this process would leave behind beside unfinished files (atomic_file.h): programs that it
 // started, and folders for its own work.
 #ifndef PLUMB_BASE_LEFTOVERS_H_

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
 #include <cstdlib>
 #include <optional>
 #include <vector>
 
-#include "plumb/printing.h"
-#include "plumb/terminal.h"
+#include "plumb/tool/printing.h"
+#include "plumb/tool/terminal.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the library itself tells the user, on standard error, each as one line. Everything that is wrong is a Status;
 // this is for what is right and should still be known (where a dump went), and, with PLUMB_LOG=debug, for what was
 // decided on the way: drivers, kernels and their refusals, program caches, pairings. Tools print their reports

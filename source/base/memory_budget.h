@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory this process may take for what files and options ask of it: blobs, weights, tensors, unpacked files.
 //
 // One number for the process, asked before anything of that kind is allocated, so that a shape of 2^40 elements, an

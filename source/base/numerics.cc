@@ -1,4 +1,5 @@
-#include "plumb/numerics.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/observer.h"
 
 #include <fmt/core.h>
 

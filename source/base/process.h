@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs another program and waits for it: started with its arguments one by one (posix_spawn), so that no shell reads
 // them.
 //

@@ -1,4 +1,5 @@
-#include "plumb/shape.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tensor.h"
 
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floats of 8 and 4 bits, as ONNX numbers them: their values are carried in f32. A format is its sizes; "fn" has no
 // infinity, "uz" no negative zero.
 #ifndef PLUMB_BASE_SMALL_FLOAT_H_

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plumb/status.h"
 
 #include <fmt/core.h>
 
 #include <cstdlib>
 
-#include "plumb/printing.h"
-#include "plumb/terminal.h"
+#include "plumb/tool/printing.h"
+#include "plumb/tool/terminal.h"
 
 namespace plumb {
 

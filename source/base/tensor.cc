@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plumb/tensor.h"
 
 #include <fmt/core.h>
@@ -13,7 +14,7 @@
 #include "base/half.h"
 #include "base/memory_budget.h"
 #include "base/threads.h"
-#include "plumb/terminal.h"
+#include "plumb/tool/terminal.h"
 
 namespace plumb {
 namespace {

@@ -1,4 +1,5 @@
-#include "plumb/terminal.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/terminal.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small questions to texts, and numbers in them.
 #ifndef PLUMB_BASE_TEXT_H_
 #define PLUMB_BASE_TEXT_H_

@@ -1,9 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
 #include <algorithm>
-#include "plumb/printing.h"
-
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

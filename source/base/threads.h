@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one thread pool of the process (design decision 8).
 //
 // Every parallel loop of Plumb runs here, whatever the device; oneDNN runs single-threaded inside it. Workers spin 100

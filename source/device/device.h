@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device: where kernels run. The runtime knows devices only through this interface; a GPU whose memory the host cannot
 // read and a CPU serve it alike. Ownership: a Device outlives its networks. Threading: one network at a time per
 // thread; Upload/Download are blocking.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps that networks and the check of a subject hand to observers: StepInfo, which is public, and its layers,
 // which are not.
 #ifndef PLUMB_DEVICE_GROUPED_STEP_H_

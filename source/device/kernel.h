@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernel: one operator (or one fused group of operators) on one device.
 //
 // Life of a kernel: a row's Supports is asked; Create makes it; ChooseLayouts is told in which layouts its inputs
@@ -12,8 +13,8 @@
 
 #include "device/layout.h"
 #include "op/core/op.h"
-#include "plumb/numerics.h"
-#include "plumb/precision.h"
+#include "plumb/network.h"
+#include "plumb/observer.h"
 
 namespace plumb {
 

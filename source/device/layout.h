@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layout: how a device arranges a blob in memory. A layout is the device's own, opaque to everybody else (design
 // decision 7); the runtime only compares layouts, asks for their size and names them in reports. Device::Download is
 // the only way back to dense logical order.
@@ -7,8 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "plumb/dtype.h"
-#include "plumb/shape.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

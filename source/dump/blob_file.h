@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One blob to one file, in any of the dump's formats, with its checksums and statistics on the way.
 #ifndef PLUMB_DUMP_BLOB_FILE_H_
 #define PLUMB_DUMP_BLOB_FILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/checksum.h"
 
 #define XXH_INLINE_ALL  // header only: nothing to link

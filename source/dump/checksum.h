@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XXH64 (seed 0) of bytes that come in pieces: the checksum of a dump's files, the one that xxh64sum prints. About 10
 // GB/s, so that it costs a small part of writing the file.
 #ifndef PLUMB_DUMP_CHECKSUM_H_

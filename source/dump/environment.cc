@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DumpOptionsFromEnvironment: one row per variable of base/environment.h that is about dumping. doc/dump.md describes
 // them for users.
 #include <fmt/core.h>
@@ -8,8 +9,8 @@
 
 #include "dump/filter.h"
 #include "plumb/dump.h"
-#include "plumb/environment.h"
-#include "plumb/printing.h"
+#include "plumb/tool/environment.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

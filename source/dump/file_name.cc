@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/file_name.h"
 
 #include <fmt/core.h>

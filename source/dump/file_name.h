@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of dumped blobs: 00001-<layer>-in-0-<blob>-dims-1-3-224-224, then the format's ending.
 //
 // Names are for people and for TNN's scripts; readers take them from the manifest. Index, direction and slot stand
@@ -12,7 +13,7 @@
 #include <string_view>
 
 #include "plumb/dump.h"
-#include "plumb/shape.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "dump/filter.h"
 
 #include <fmt/core.h>
@@ -9,7 +10,7 @@
 
 #include "format/tnn/types.h"
 #include "op/core/op.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

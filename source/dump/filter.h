@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which layers and which Forwards a dump takes: the text of DUMP_BLOB_LAYERS, DUMP_BLOB_TYPES and DUMP_BLOB_FORWARDS.
 #ifndef PLUMB_DUMP_FILTER_H_
 #define PLUMB_DUMP_FILTER_H_

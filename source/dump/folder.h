@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a dump goes. A folder that holds a manifest, finished or not, is never mixed with a new run: the run takes
 // <dir>-2, <dir>-3, ... The first network of a process that dumps gets the folder itself, later ones network-2/,
 // network-3/, ...; the first Forward of each that is dumped goes to that folder, later ones to forward-00001/ and so on

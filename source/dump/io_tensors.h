@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SAVE_IO_TENSORS: the network's inputs or outputs one after the other in one raw file, and a description beside it.
 #ifndef PLUMB_DUMP_IO_TENSORS_H_
 #define PLUMB_DUMP_IO_TENSORS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manifest and description of input/output tensors as JSON, written. manifest_reader.cc reads.
 #include "dump/manifest.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The manifest of a dump folder: what every file holds, what is absent and why. doc/dump_format.md is its description
 // for readers; this struct is the same in C++. Names of any bytes survive: one that is no UTF-8 is kept in hexadecimal.
 #ifndef PLUMB_DUMP_MANIFEST_H_
@@ -9,11 +10,10 @@
 #include <vector>
 
 #include "dump/statistics.h"
-#include "plumb/dtype.h"
-#include "plumb/numerics.h"
-#include "plumb/probe.h"
-#include "plumb/shape.h"
+#include "plumb/check.h"
+#include "plumb/observer.h"
 #include "plumb/status.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

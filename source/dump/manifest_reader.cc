@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads a manifest: ours, which has every field, or one by hand, for which four fields per file are enough. What is
 // missing or of the wrong kind is said of all entries in one sentence, with the smallest manifest that works.
 #include <fmt/core.h>

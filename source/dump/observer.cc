@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The observer that dumps: takes blobs as the layers run, hands them to the writer, and ends each Forward with a
 // manifest.
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
-#include "plumb/probe.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/check.h"
 
 #include <fmt/core.h>
 

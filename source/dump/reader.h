@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DumpReader: a dump folder as a list of blobs, whoever wrote it. Folders with a manifest are read by it; TNN's own
 // have none and are read by file name. blob_diff and foreign subjects go through here and never parse names themselves.
 //

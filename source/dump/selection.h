@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which blobs of a network a dump takes, decided once: per step the ports that pass the filters, the blobs that are
 // known without running anything, and those that never exist, with the reason.
 #ifndef PLUMB_DUMP_SELECTION_H_

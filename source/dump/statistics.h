@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of one blob in one pass over its memory: what a manifest says of every file, and alone with
 // DUMP_BLOB_STATS=1.
 //

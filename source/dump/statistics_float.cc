@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two vector loops of the statistics of floats (statistics.h), compiled once per instruction set.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

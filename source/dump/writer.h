@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlobWriter: threads that measure, format and write blobs while the network computes, with bounded memory.
 //
 // The threads are its own and not the pool's: a loop of the pool that a writer holds would make the network's loops

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FindShapes: which sizes are tried for the dims that a model leaves open, and in which order.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoadModel and SaveModel: chooses the format by suffix, then reads, completes and checks the graph.
 #include "plumb/model.h"
 

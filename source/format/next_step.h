@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to do with a model file that Plumb does not read, by its ending.
 #ifndef PLUMB_FORMAT_NEXT_STEP_H_
 #define PLUMB_FORMAT_NEXT_STEP_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/open_dims.h"
 
 #include <fmt/core.h>
@@ -5,7 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network inputs whose file leaves dims open, before anything is loaded: what follows from shapes that are given and
 // from the batch, and shapes that run, found by trying.
 #ifndef PLUMB_FORMAT_OPEN_DIMS_H_
@@ -10,10 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "plumb/dtype.h"
 #include "plumb/model.h"
-#include "plumb/shape.h"
 #include "plumb/status.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

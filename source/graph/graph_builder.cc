@@ -1,4 +1,5 @@
-#include "plumb/graph_builder.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/graph.h"
 
 #include <fmt/core.h>
 
@@ -8,7 +9,7 @@
 #include "graph/resources.h"
 #include "op/core/named_params.h"
 #include "op/core/op.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

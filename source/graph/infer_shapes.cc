@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InferShapes: checks how a graph's blobs are wired and asks every operator's shape rule.
 #include <fmt/core.h>
 
@@ -5,7 +6,7 @@
 
 #include "base/memory_budget.h"
 #include "op/core/op.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

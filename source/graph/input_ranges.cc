@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the layers backwards. A need is an interval that a blob's values must lie in; each layer turns the needs of its
 // outputs into those of its inputs, and adds its own.
 #include "graph/input_ranges.h"

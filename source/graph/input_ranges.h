@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What values a network input may be drawn from, when nobody gives it: found by following it through the graph to where
 // a value must fit (indices, lengths, one-hot classes).
 #ifndef PLUMB_GRAPH_INPUT_RANGES_H_

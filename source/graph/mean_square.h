@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mean square that the values of each blob are to be expected to have under generated weights: a rough model, layer
 // by layer, only there to choose the weights' scale. It tells the part that is symmetric around 0 (a layer's sums),
 // which a ReLU halves, from the part that is not negative, which a ReLU keeps: sums of ReLU outputs along a residual

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011): a counter and a key
 // give 128 random bits, with integer arithmetic only, so any element can be drawn alone and every machine draws the
 // same bits.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network inputs for a model that is given none: seeded, the same bits on every machine.
 // f32: uniform in [lo, hi) (default [-1, 1)); i32, i64, u8, i8, and f32 that are to be whole: uniform integers lo .. hi
 // (default 0, 1); bool: 0 or 1. Drawn by Philox4x32-10 from (seed, "input", name, element), so one input does not

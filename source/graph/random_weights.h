@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights for a model that has none: seeded, the same bits on every machine, drawn so that values keep their size
 // through deep networks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "graph/resources.h"
 
 #include <fmt/core.h>
@@ -8,7 +9,7 @@
 #include <cstring>
 
 #include "base/memory_budget.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The resources (weights) that a graph's layers must have, from OpDef::resource_specs.
 #ifndef PLUMB_GRAPH_RESOURCES_H_
 #define PLUMB_GRAPH_RESOURCES_H_

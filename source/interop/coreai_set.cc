@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Apple's NAME.aimodelintermediates: a folder of data/*.npy and metadata.json, which coreai-torch's save_intermediates
 // writes of a torch.export program and Core AI Debugger opens as a reference run.
 //

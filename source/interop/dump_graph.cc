@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "interop/dump_graph.h"
 
 #include <fmt/core.h>
@@ -15,7 +16,7 @@
 #include "format/onnx/importer.h"
 #include "interop/ggml_blocks.h"
 #include "interop/ggml_node.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

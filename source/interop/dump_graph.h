@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump that carries its own graph: the types, inputs and parameters of its layers and the constants they read
 // (plumb_dump.h's fields; doc/dump_format.md). So far ggml's, as examples/hooks/ggml_hook.h writes them; what its
 // operators are in Plumb's stands in format/onnx/ggml_list.def.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The readers of foreign formats from memory: what those of foreign_formats.h call for each file, and what is fuzzed.
 #ifndef PLUMB_INTEROP_FOREIGN_BYTES_H_
 #define PLUMB_INTEROP_FOREIGN_BYTES_H_

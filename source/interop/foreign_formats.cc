@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the readers of foreign formats share, and the formats that are only recognised here.
 #include "interop/foreign_formats.h"
 

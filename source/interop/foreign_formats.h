@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What other tools write, one file per format (doc/subjects.md, "What other tools write"). Each reader is asked for
 // every file and folder that is no dump of ours, tells its format by the content and says nothing where it is another.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "interop/ggml_blocks.h"
 
 #include <fmt/core.h>

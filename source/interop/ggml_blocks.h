@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ggml's weights in blocks: a few values that share scales (ggml's docs and ggml-common.h say the layouts). Each value
 // is what ggml makes of it, exactly.
 #ifndef PLUMB_INTEROP_GGML_BLOCKS_H_

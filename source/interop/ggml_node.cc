@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "interop/ggml_node.h"
 
 #include <fmt/core.h>
@@ -8,7 +9,7 @@
 #include <optional>
 #include <set>
 
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

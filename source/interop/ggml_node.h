@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor of ggml as a dump's manifest says it (the attributes of examples/hooks/ggml_hook.h).
 #ifndef PLUMB_INTEROP_GGML_NODE_H_
 #define PLUMB_INTEROP_GGML_NODE_H_

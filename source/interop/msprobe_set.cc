@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // msprobe's dump (Ascend's mindstudio-probe, PrecisionDebugger with "task": "tensor"): dump.json and beside it
 // dump_tensor_data/*.pt (PyTorch) or *.npy (MindSpore), in step0/rank0 or step0/proc1234 of the dump_path.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX Runtime's debug node files: one serialised TensorProto per tensor, <tensor>.tensorproto, and what ONNX's own
 // test data are (input_0.pb).
 //

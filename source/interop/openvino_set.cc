@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenVINO's blob dump: #<order>_<Type>_<node>_out<port>.ieb files, which the CPU plugin of a build with
 // ENABLE_DEBUG_CAPS=ON writes into OV_CPU_BLOB_DUMP_DIR.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which blob of one dump is which of another, whoever wrote them: by layer, direction, slot and blob; without the index
 // when indices differ (TNN's depend on the device); with '/' and ':' as TNN writes them; at last outputs by blob alone.
 #ifndef PLUMB_INTEROP_PAIRING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PairNames: tensors of two sides by their names alone, and the file that says what is called what.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Raw outputs of Qualcomm's qnn-net-run and snpe-net-run: Result_0/<tensor>.raw (f32, or the tensor's own integers),
 // Result_0/<tensor>_native.raw (as the device holds them), with --debug of every tensor.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hugging Face's safetensors: a JSON header of names, dtypes, shapes and places, then the values.
 #ifndef PLUMB_INTEROP_SAFETENSORS_H_
 #define PLUMB_INTEROP_SAFETENSORS_H_

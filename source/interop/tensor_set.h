@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorSet: named tensors that any runtime wrote, in whatever it wrote them: goldens and subjects come in through
 // here.
 //
@@ -22,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "plumb/numerics.h"
-#include "plumb/probe.h"
+#include "plumb/check.h"
+#include "plumb/observer.h"
 #include "plumb/tensor_file.h"
 
 namespace plumb {

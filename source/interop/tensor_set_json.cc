@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors described or held by JSON: Polygraphy's saved runs, and the description beside input_ref_data.dat.
 //
 // Polygraphy writes an array as {"array": "<base64 of an .npy>", ...}, possibly inside {"values": ...}; the key outside

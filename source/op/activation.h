@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators with parameters, in the order in which the tnnproto has them.
 // TNN has no interpreter for LeakyRelu (its files hold a shared-slope PReLU instead); the field order here is ours.
 #ifndef PLUMB_OP_ACTIVATION_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = scale[c] * x + bias[c]: BatchNormCxx (both per channel, dim 1, or one for all; an absent bias is 0), Scale (over
 // the dims [axis, axis + num_axes); TNN's kernels ignore axis and take dim 1) and BiasAdd (bias alone). A batch
 // normalisation's mean, variance, gamma and beta are folded into scale and bias by whoever wrote the model.

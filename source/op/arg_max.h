@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgMaxOrMin: the index of the largest (mode 1) or smallest (mode 0) element along an axis, as i32.
 // Of equal elements the first, or the last with select_last_index (TNN's naive kernel ignores the flag and always takes
 // the first). A NaN wins over every number, as in NumPy.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary element-wise operators with NumPy broadcasting. With one input the other operand is the layer's resource
 // "element"; weight_input_index says which operand the constant is (0 or 1). Operands are float, i32 or i64, both
 // alike. PlumbPow (base, exponent) has no TNN type: TNN knows only Power, whose exponent is a parameter. As a type of

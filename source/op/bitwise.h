@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of op/bitwise.def and PlumbBitShift: bit by bit on i32, i64 or bool,
 // with NumPy broadcasting. PlumbBitShift moves the bits of the first operand by the second; a shift of the dtype's
 // width or more gives 0, right shifts fill with zeros (ONNX shifts unsigned integers only: they arrive here as i64, and

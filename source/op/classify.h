@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbIsNaN, PlumbIsInf: which elements of a float blob are NaN, or infinite with the signs asked for; bool.
 #ifndef PLUMB_OP_CLASSIFY_H_
 #define PLUMB_OP_CLASSIFY_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equal, Greater, Less: a op b with NumPy broadcasting, as bool (TNN: int8). And, Not: the same for truth, anything but
 // 0 being true. With one input (not Equal) the other operand is the layer's resource "element", as in op/binary.h. NaN
 // compares false. PlumbGreaterOrEqual, PlumbLessOrEqual, PlumbOr, PlumbXor always have two inputs.

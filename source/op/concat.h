@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concat: joins blobs along one axis.
 #ifndef PLUMB_OP_CONCAT_H_
 #define PLUMB_OP_CONCAT_H_

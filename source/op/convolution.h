@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution (2-D) and Convolution1D: y[n,o,p] = bias[o] + sum over c,k of w[o,c,k] * x[n, group's c, p*stride - pad +
 // k*dilation], then the fused activation. Weights [out][in/group][kh][kw]. TNN's naive kernel uses dilation_h on both
 // axes; here each axis has its own.

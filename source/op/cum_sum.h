@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbCumSum: running sums along an axis; exclusive: without the element itself; reverse: from the end. The axis is a
 // second input when there is one (a number, read when the layer runs), else the parameter.
 #ifndef PLUMB_OP_CUM_SUM_H_

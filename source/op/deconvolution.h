@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deconvolution (transposed convolution): y[n,o,i*stride - pad + k*dilation] += w[c,o,k] * x[n,c,i], then the bias and
 // the fused activation. Parameters as Convolution; weights [group][in/group][out/group][kh][kw]. pad_type: -1 explicit
 // pads, out = (in - 1)*stride + extent - both pads; 0 SAME, out = in*stride, the odd pixel at the end; 1 VALID, no

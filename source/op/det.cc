@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbDet: the determinant of each matrix in the last two dims.
 #include "op/core/op.h"
 

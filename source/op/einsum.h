@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum: sums of products in Einstein's notation: "ij,jk->ik". Operands are separated by ';' (TNN's files have it in
 // place of ',', which is accepted too); without "->" the output has the letters that occur once, in alphabetical order,
 // behind the ellipsis. "..." stands for leading dims that broadcast; a letter may repeat within an operand (a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expand: NumPy broadcasting of the input to a shape (both ways: a dim of 1 or -1 in `shape` keeps the input's). The
 // shape may come from a second, known integer input instead.
 #ifndef PLUMB_OP_EXPAND_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blobs that are made from known values alone.
 //   ConstantOfShape  the resource "value" (one element, its dtype is the output's) repeated to the shape that the input
 //   holds Range            start, start + delta, ... before limit; inputs start, limit, delta are scalars of one dtype

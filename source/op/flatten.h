@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flatten: 2-D; the dims before `axis` are one, the dims from it on the other.
 #ifndef PLUMB_OP_FLATTEN_H_
 #define PLUMB_OP_FLATTEN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather: slices of `data` along `axis`, picked by integer indices; the output is data[0 .. axis) + indices + data(axis
 // ..). Data and indices are inputs (in that order) or resources "data", "indices". GatherND: each vector of length k in
 // the last dim of `indices` names a slice of the data behind its `batch_dims` shared leading dims. A negative index

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbGatherElements: out[i][j][k] = data[index[i][j][k]][j][k] for axis 0, and so on; the output has the shape of the
 // indices. Negative indices count from the end; one outside the dim is an error when the layer runs.
 #ifndef PLUMB_OP_GATHER_ELEMENTS_H_

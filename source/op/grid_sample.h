@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample: samples x [N, C, spatial ...] at the positions that grid [N, out ..., rank] names, in (-1, 1) per spatial
 // dim, the last dim first. mode 1 nearest (ties to even), 2 linear, 3 cubic (a = -0.75, 2-D only). pad_type, for what
 // lies outside: 0 zeros, 1 reflection, 2 border. align_corners: -1 and 1 are the centres of the border elements, else

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbHardmax: 1 at the first largest element along an axis, else 0. A NaN counts as larger than every number.
 #ifndef PLUMB_OP_HARDMAX_H_
 #define PLUMB_OP_HARDMAX_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout, Identity: y = x. Split: every output is x.
 #include "op/core/strided.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InnerProduct: y[n, o] = bias[o] + sum over k of w[o, k] * x[n, k], x flattened from `axis`. Weights [num_output][K].
 // TNN stores `transpose` and no device of its reads it: weights are [num_output][K] whatever it says (densenet has 1).
 // It is kept for writing and otherwise ignored here too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRN across channels: y = x / (bias + alpha / size * sum of x^2 over the window)^beta. The window of channel c is
 // [c - floor((size - 1) / 2), c + ceil((size - 1) / 2)], as ONNX has it; TNN's naive kernel takes (size - 1) / 2 on
 // both sides, one channel less for even sizes.

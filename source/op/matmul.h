@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul: the matrix product of the last two dims, the others broadcast as in NumPy; an operand of rank 1 is a row
 // (first) or a column (second) and loses that dim in the result. One input: the other operand is the resource "weight",
 // at weight_position.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMatMulInteger: (A - a_zero_point) x (B - b_zero_point) of integers, as i32 that wraps around; dims as in MatMul.
 // Inputs A, B, then the zero points that the flags announce: one number, or one per row of A, per column of B.
 #ifndef PLUMB_OP_MATMUL_INTEGER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisations: y = gamma * (x - mean) / sqrt(variance + eps) + beta, the variance divided by the count (not count -
 // 1).
 //   InstBatchNormCxx  over the spatial dims of each channel; gamma and beta are its resources "scale" and "bias"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalize: y = x / max(norm, epsilon), the norm along `axis` (across_spatial: along it and all dims behind it).
 // p: 1 sum |x|, 2 sqrt(sum x^2), INT_MAX max |x|, INT_MIN min |x|. TNN's naive kernel forgets epsilon for every p but
 // 2, so a zero column divides by zero there, takes the signed maximum and minimum, and runs only axis 1 without

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OneHot, PlumbOneHot: a new dim of size depth at `axis`; on_value where its coordinate is the index, else off_value.
 // An index from -depth on counts from the end; one outside [-depth, depth) gives off values only. Indices may be floats
 // (truncated). OneHot is TNN's: depth and values are parameters, the output is f32. PlumbOneHot is ONNX's: inputs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pad, PadV2: elements around (or, for a negative pad, cut off) the ends of the dims. type 0 fills with `value`, 1
 // reflects without repeating the border element, 2 repeats the border element. Reflection reaches at most dim - 1
 // elements. Pad is 4-D and names its pads; PadV2 has a begin and an end per leading dim, or takes them (all begins,

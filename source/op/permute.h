@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permute: dim i of the output is dim orders[i] of the input. Dims that `orders` leaves out follow in ascending order.
 #ifndef PLUMB_OP_PERMUTE_H_
 #define PLUMB_OP_PERMUTE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moving between channels and pixels, 4-D, r = upscale_factor or stride, (c, i, j) = output channel, row and column
 // offset. PixelShuffle: output pixel (r h + i, r w + j) of channel c is input pixel (h, w) of channel c r^2 + i r + j.
 // Reorg, forward: the same (mode 1, CRD), or from channel (i r + j) C + c (mode 0, DCR; C output channels).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling that TNN's 2-D Pooling cannot say, over any number of spatial dims, with dilation and any pads:
 //   PlumbMaxPool: the largest element (NaN wins) and, as i64, where it is in the flattened input (storage_order 1: the
 //     spatial dims of the index run column by column). f32, f64, i32, i64.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling (2-D): max or average over a window; kernel 0 0 is the whole input (global); adaptive windows by output size.
 // Average divides by the number of valid pixels (padding never counted, as TNN does); counting the padding is
 // PlumbAveragePool's business.

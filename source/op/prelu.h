@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PReLU: y = x < 0 ? slope[c] * x : x, the slope per channel (dim 1) or one for all.
 // How many slopes there are decides; channel_shared is what TNN's file says about it and what the generator follows.
 #ifndef PLUMB_OP_PRELU_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbQuantizeLinear: q = saturate(round_half_even(x / scale) + zero_point) to the range of `dtype` (i2, u2, i4, u4,
 // i8, u8, i16, u16, i32); inputs x, scale[, zero_point]. The quotient is rounded to f32 first, as every framework has
 // it, so that q is one defined number. PlumbDequantizeLinear: x = (q - zero_point) * scale; inputs q, scale[,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbLSTM, PlumbGRU, PlumbRNN: ONNX's recurrent layers. PlumbDynamicQuantizeLSTM: com.microsoft's.
 //   LSTM  i = f(W_i x + R_i h + b_i [+ P_i . c])      o, f likewise (o with the new c)      g = g(W_c x + R_c h + b_c)
 //         c' = f . c + i . g      h' = o . k(c')      with input_forget f = 1 - i

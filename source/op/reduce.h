@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reductions of op/reduce.def over any axes; no axis means all. Some carry i32 and i64 too (wrapping around). Of
 // nothing Sum is 0, Prod 1, Max -infinity, Min infinity, Mean NaN. LogSumExp is shifted by the maximum, so it does not
 // overflow.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reshape: the same elements under another shape. dim 0 copies the input's, one -1 is inferred; axis and num_axes keep
 // the dims before axis and behind axis + num_axes. reshape_type 1 reads and writes the elements in NHWC order. With no
 // dims and a second, constant integer input the shape comes from that.

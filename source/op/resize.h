@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbResize: ONNX's Resize in full: any number of dims, separable. Output position o of an axis lies at input
 // position
 //   half_pixel (o + 1/2) / scale - 1/2        half_pixel_symmetric the same, centred when the output size was rounded

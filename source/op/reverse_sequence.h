@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbReverseSequence: along time_axis the first sequence_lens[b] elements of batch entry b are turned round, the rest
 // stays. Inputs: the data and one length per entry of batch_axis.
 #ifndef PLUMB_OP_REVERSE_SEQUENCE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoiAlign, PlumbRoiAlign: each region of interest (x1 y1 x2 y2, times spatial_scale) is cut into out_h x out_w bins;
 // every bin is the average, or the maximum, of sampling_ratio^2 points (0: as many as the bin has elements, rounded up)
 // that are interpolated linearly; a point more than 1 outside counts 0. Inputs x [N, C, H, W], rois [R, 4], batch

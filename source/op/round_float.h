@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbRoundFloat: each value rounded to the nearest one of a small format (base/small_float.h: e4m3fn, e4m3fnuz, e5m2,
 // e5m2fnuz, e2m1fn), ties to even, in the blob's own dtype. Beyond the largest: that one when saturating, else infinity
 // or NaN.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScatterElements, PlumbScatterElements, ScatterND, PlumbScatterND: a copy of `data` with `updates` written, or
 // combined, where the indices say; updates are applied in their order. Inputs: data, indices, updates. *Elements: one
 // element per index, along `axis` (as in op/gather_elements.h). *ND: each vector in the last dim of the indices names a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators whose output sizes depend on values: a network is prepared for fixed shapes, so the inputs that decide the
 // size must be known before it runs (a constant, or integers computed from shapes); otherwise the layer is refused.
 //   PlumbNonZero: coordinates of the elements that are not 0, i64 [rank, count].

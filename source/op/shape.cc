@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape: the dims of the input, i32 [rank]. Size: their product, i32 [1]. Both are known before the network runs.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ShuffleChannel: channel i * group + g of the output is channel g * (C / group) + i of the input.
 #ifndef PLUMB_OP_SHUFFLE_CHANNEL_H_
 #define PLUMB_OP_SHUFFLE_CHANNEL_H_

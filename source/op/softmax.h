@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax: y = exp(x - m) / sum exp(x - m) along one axis, m the maximum. LogSoftmax: its logarithm.
 #ifndef PLUMB_OP_SOFTMAX_H_
 #define PLUMB_OP_SOFTMAX_H_

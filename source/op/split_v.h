@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SplitV: cuts the input along one axis into pieces of the given sizes, one per output; no sizes: equal pieces.
 #ifndef PLUMB_OP_SPLIT_V_H_
 #define PLUMB_OP_SPLIT_V_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Squeeze: removes the dims of 1 that `axes` names (none named: nothing, as TNN does). Unsqueeze: inserts dims of 1 so
 // that they stand at `axes` of the output. Negative axes count from the end (of the output for Unsqueeze).
 #ifndef PLUMB_OP_SQUEEZE_H_

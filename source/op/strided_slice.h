@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StridedSlice: elements begin, begin + stride, ... before end, per dim. A negative begin or end counts from the back.
 //   StridedSlice    one entry per dim, strides above 0, end 0 is the end of the axis; with a second input the result
 //   has

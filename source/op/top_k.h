@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TopK, PlumbTopK: the k largest (or smallest) elements along an axis and their indices, in falling (or rising) order,
 // equal elements in the order of their indices; a NaN counts as larger than every number. With sorted = 0 any order is
 // right, and this one is given. k is the parameter of TopK (or, when that is -1, its second input); of PlumbTopK always

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "op/trilu.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbTrilu: the upper (or lower) triangle of the last two dims, 0 elsewhere; k moves the diagonal to the right. k is
 // a second input when there is one (read when the layer runs), else the parameter. PlumbEyeLike: 1 on the k-th diagonal
 // of a matrix shaped like the input, 0 elsewhere, in the dtype named ("like": the input's).

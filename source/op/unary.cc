@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators without parameters: y = f(x), any shape, float blobs. Those that make sense for whole numbers
 // (op/unary_int.def) take i32 and i64 too. PlumbRound: to the nearest whole number, ties to even. The
 // functions stand in op/unary.def and reference/unary.def.

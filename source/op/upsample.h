@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upsample: resizes height and width of a 4-D blob. Size: out_h, out_w when given, else the input's times scale_h,
 // scale_w, rounded to nearest; or known inputs as in ONNX (2: x, scales; 3: x, roi, scales; 4: x, roi, scales, sizes;
 // the last two entries count). The step is always in / out, whatever the scale said. Per axis, o being the output

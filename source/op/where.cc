@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where: inputs x, y, condition (TNN's order); x where the condition is not 0, else y, with NumPy broadcasting of all
 // three.
 #include <fmt/core.h>

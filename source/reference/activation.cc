@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators with parameters. tau (tolerance.md, "Other operators"): LeakyRelu 8 u |y|; Elu 16 u for x < 0,
 // else exact; Selu 32 u max(1, |x|); HardSigmoid 8 u; HardSwish 12 u |x|; Clip exact. They are measured with the usual
 // alpha and beta and grow with larger ones. Celu has Elu's, ThresholdedRelu is exact, Shrink one rounding. Power: that

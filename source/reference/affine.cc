@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BatchNormCxx, Scale, BiasAdd: y = scale * x + bias.
 // tau = 24 u max(|scale x|, |bias|, terms). terms is the larger of a|mean| and |b| of the batch normalisation that was
 // folded: a runtime that did not fold it rounds those, and where they cancel the folded bias says nothing of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgMaxOrMin: indices are exact, for the replay sees the device's own inputs. Of elements that are equal, or may be
 // within their own uncertainty, the device may have chosen any: tau is how far its choice lies from ours
 // (ReferenceOp::picks), or, where that is not known, the farthest such element.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary element-wise operators with NumPy broadcasting, the rows of binary.def; one operand may be the layer's
 // constant. tau: the row's own and, inside a fused group, the spread that the operands' uncertainty causes, in
 // quadrature.

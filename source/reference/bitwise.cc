@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbBitwiseAnd, -Or, -Xor, -Not, PlumbBitShift (op/bitwise.h) on unsigned bits; exact.
 #include "op/bitwise.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cast, PlumbCast (op/cast.h). tau: 0 for integers and from floats (one correct rounding, or none); an integer beyond
 // 2^24 that becomes f32 is rounded once, 8 u |y|. Uncertain inputs: what the cast makes of x - tau and of x + tau.
 #include "op/cast.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbIsNaN, PlumbIsInf (op/classify.h); exact, and a step: nothing behind uncertain inputs can be judged.
 #include "op/classify.h"
 

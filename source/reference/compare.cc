@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equal, Greater, Less, And, Not and their Plumb relatives (op/compare.h). i64 compares as i64, everything else as
 // double, which holds it exactly. A result is exact; behind uncertain inputs tau is 1 where another result is possible.
 #include "op/compare.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concat: joins blobs along one axis; moves elements, bit-exact.
 #include "op/concat.h"
 

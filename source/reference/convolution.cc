@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and Convolution1D as sums of products (op/convolution.h has the formula). Where TNN's naive kernel
 // differs (it uses dilation_h on both axes, and float accumulation), this is the mathematically right result.
 #include "op/convolution.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbCumSum (op/cum_sum.h). tau of each prefix: 12 sqrt(sig^2 + u_out^2 y^2 + d^2) + 4 eta (tolerance.md, "Other
 // operators"), sig over all partial sums so far, d how far a serial fp32 sum strays; uncertain inputs in quadrature.
 #include "op/cum_sum.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deconvolution as sums of products, one per output pixel over the taps that reach it (op/deconvolution.h has the
 // formula).
 #include "op/deconvolution.h"

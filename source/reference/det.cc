@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbDet: Gaussian elimination with partial pivoting in float64.
 // tau, not measured: elimination in fp32 gives the determinant of a matrix whose rows are off by some n u of their
 // length, so 12 n u times the product of the rows' lengths (Hadamard's bound) + 4 eta. Not judged behind uncertain

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbDynamicQuantizeLSTM (op/recurrent.h), step by step with all sequences together, because they share the scale of
 // h.
 //

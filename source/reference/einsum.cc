@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum (op/einsum.h): one loop over the output, one over the summed dims, float64 accumulation.
 // tau (tolerance.md, "MatMul, Gemm, Einsum"): sqrt((8 sigma)^2 + (12 d)^2) + 2^-126 (K + sum |terms' factors|), with
 // sigma^2 = sig^2 + u_out^2 y^2, sig and d of the serial sum of the products; each product of n factors adds n - 2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expand: broadcasting (op/expand.h).
 #include "reference/core/strided.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConstantOfShape: exact. Range: start + i * delta; tau 8 u (|start| + |i delta|) for floats, 0 for integers.
 #include "op/fill.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather, GatherND (op/gather.h): copies slices; bit-exact, tau follows its element.
 #include "op/gather.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbGatherElements (op/gather_elements.h): copies elements; bit-exact, tau follows its element.
 #include "op/gather_elements.h"
 

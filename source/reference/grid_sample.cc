@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample (op/grid_sample.h): taps and weights per spatial dim, their products summed in float64.
 // tau as for resizing (tolerance.md, "Other operators"; sampling itself is not measured): linear 12 u (max |nb| + range
 // (1 + |coordinate|)), cubic 128 u max |nb| + 12 u range (1 + |coordinate|), nearest 0 but where rounding may hit the

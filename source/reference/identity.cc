@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout, Identity, Split: copies.
 #include "reference/core/strided.h"
 

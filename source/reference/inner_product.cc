@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InnerProduct as a convolution whose window is the whole input (op/inner_product.h has the formula). The input's dims
 // behind the channel are the kernel, so that the bound knows both orders in which a device may add.
 #include "op/inner_product.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRN, y = x / q^beta. tau = 24 u |y| sqrt(1 + ln^2 q) (tolerance.md, "Other operators"), for kernels that sum each
 // window afresh. A sliding sum that adds and subtracts has a class of its own (variants.h), which adds
 // 24 u beta |y| (alpha / size) max over the channels of (sum) / q in quadrature.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul as sums of products: the rows of the first operand are the weights, the columns of the second the pixels
 // (op/matmul.h has the broadcasting).
 #include "op/matmul.h"

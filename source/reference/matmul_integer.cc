@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMatMulInteger (op/matmul_integer.h): exact. Behind uncertain integers (quantised as they come, next to a tie)
 // tau is how many steps the sum may be off: each step of one operand moves it by the other.
 #include "op/matmul_integer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InstBatchNormCxx, GroupNorm, LayerNorm: two passes in float64. With z = (x - mean) / s, s^2 = variance + eps
 //   tau = 12 sqrt(u^2 (g^2 z^2 + b^2 + y^2 + g^2 x^2 / s^2) + g^2 (sig_mu^2 + d_mu^2) / s^2
 //                 + g^2 z^2 (sig_var^2 + d_var^2) / s^4) + 4 eta g / s                      (tolerance.md)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalize, y = x / max(norm, epsilon). Its tau is not measured; it follows from those of Div and of the norm's
 // reduction:
 //   12 |y| sqrt(2 u^2 + r^2), r^2 = (sig^2 + d^2) / (2 norm^2)^2 for p = 2, / norm^2 for p = 1, 0 for max and min,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OneHot, PlumbOneHot (op/one_hot.h): exact; a step, so nothing behind uncertain inputs can be judged.
 #include "op/one_hot.h"
 

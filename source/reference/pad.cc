@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pad, PadV2 (op/pad.h): per dim a table of where each output position comes from; bit-exact.
 #include "op/pad.h"
 

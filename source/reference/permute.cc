@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Permute: reorders dims (op/permute.h).
 #include "reference/core/strided.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PixelShuffle, Reorg: between channels and pixels (op/pixel_shuffle.h).
 #include "reference/core/strided.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMaxPool, PlumbPoolND, PlumbMaxUnpool (op/pool_nd.h), plain loops over the windows.
 // tau: max and unpool exact; average 12 sqrt(sig^2 + u^2 y^2 + d^2) + 4 eta (tolerance.md, "Other operators"), d for
 // plain terms and for terms times fl(1/n), the larger; lp with its sum's sig and d in the result's unit and 16 u |y|

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling and PlumbAveragePool (2-D), plain loops (op/pooling.h has the rules).
 //
 // Max is exact: tau 0, or the largest tau in the window where the input is uncertain. Average: tau = 12 sqrt(sig^2 +

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tau of y = base^exponent for kernels that compute exp2(exponent * log2 base), the wider of the two classes that
 // tolerance.md measured: 8 u |y| (1 + |exponent ln base|).
 #ifndef PLUMB_REFERENCE_POWER_TAU_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PReLU: y = x < 0 ? slope[c] * x : x. tau = 8 u |y| (tolerance.md, "Other operators").
 #include "op/prelu.h"
 

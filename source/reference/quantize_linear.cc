@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbQuantizeLinear: tau is how many steps the rounded value may be off: 0 but next to a tie, as far as the input
 // and its scale are uncertain (the runtime computes convolution and quantisation in one, in integers) and as the
 // multiplication's own three roundings go (by the reciprocal of the scale, say); and as far as the zero point is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbLSTM, PlumbGRU, PlumbRNN (op/recurrent.h), sequence by sequence, step by step, float64 throughout. The bound of
 // a sum:
 //   var = sig^2 + (1.5 d)^2 + sum (w sigma_x)^2, the bias first or last, the larger

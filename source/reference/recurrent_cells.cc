@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/recurrent_cells.h"
 
 #include <fmt/core.h>

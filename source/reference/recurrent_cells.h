@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the reference of every recurrent layer rests on: operands in f64 with variances, gates, the LSTM's states.
 //
 // Where the device's own Y is known, each step of the bound starts from the h that the device had; what no output shows

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions in float64. tau (tolerance.md, "Other operators"), sig and d belonging to the sum, n terms:
 //   Sum, L1, SumSquare   12 sqrt(sig^2 + u^2 y^2 + d^2) + n eta            Mean: the same of the mean, without n eta
 //   L2                   12 sqrt((sig^2 + d^2) / (2y)^2 + u^2 y^2) + min(sqrt(n eta), n eta / 2y), of sum x^2

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements of the input belong to each element of a reduction's output.
 #ifndef PLUMB_REFERENCE_REDUCE_TERMS_H_
 #define PLUMB_REFERENCE_REDUCE_TERMS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reshape: the same elements under another shape; reshape_type 1 walks both sides in NHWC order. Bit-exact.
 #include "op/reshape.h"
 

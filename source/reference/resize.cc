@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbResize (op/resize.h): axis by axis, each output position a table of taps, weighted sums in float64.
 // tau (tolerance.md, "Other operators"): nearest 0, but where the coordinate is within rounding of the place where the
 // element changes, the other one is as right; linear 12 u (max |nb| + range (1 + |coordinate|)); cubic, and antialiased

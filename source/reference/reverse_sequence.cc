@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbReverseSequence (op/reverse_sequence.h): copies elements; bit-exact, tau follows its element.
 #include "op/reverse_sequence.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoiAlign, PlumbRoiAlign (op/roi_align.h), point by point in float64.
 // tau, not measured: of the interpolation 12 u (max |nb| + range (1 + |coordinate|)) over all points of a bin, with the
 // sum's 12 sqrt(sig^2 + u^2 y^2 + d^2) for averages; uncertain x: their largest tau. Uncertain regions cannot be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbRoundFloat (op/round_float.h): exact. Uncertain inputs: what the rounding makes of x - tau and of x + tau.
 #include "op/round_float.h"
 

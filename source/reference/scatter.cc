@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScatterElements, PlumbScatterElements, ScatterND, PlumbScatterND (op/scatter.h).
 // Without a reduction, and with min and max: bit-exact. With add and mul the result is rounded once at the end here; a
 // device rounds after every update: tau = 8 u sqrt(sum of the squared intermediate results) + 4 eta where anything was

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbNonZero, PlumbUnique, PlumbNonMaxSuppression: known before the network runs (op/selection.h), so a network does
 // not run these; PlumbCompress copies slices: bit-exact, tau follows its element.
 #include "op/selection.h"

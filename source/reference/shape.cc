@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape, Size: the dims of the input and their product; exact.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax: p = exp(x - m) / sum exp(x - m) along one axis; LogSoftmax: y = x - m - ln sum exp(x - m). With D = sum p (m
 // - x)
 //   Softmax     tau = 12 p sqrt(u^2 (4 + (m - x)^2 + D^2) + (sig^2 + d^2) / sum^2) + 12 eta

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Squeeze, Unsqueeze: the same elements under another shape.
 #include "reference/core/strided.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StridedSlice, StridedSliceV2 (op/strided_slice.h).
 #include "reference/core/strided.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tile: the blob repeated (op/tile.h).
 #include "reference/core/strided.h"
 

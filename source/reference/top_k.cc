@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TopK, PlumbTopK (op/top_k.h): a stable sort of every row. Values and indices are exact but for the device's own
 // choice among equal elements (ReferenceOp::picks) and, unsorted, for its order. Uncertain inputs: an order statistic
 // is off by no more than the largest tau of its row, and whatever lies within that of it may stand there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbTrilu, PlumbEyeLike (op/trilu.h): exact; tau follows its element.
 #include "op/trilu.h"
 

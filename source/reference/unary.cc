@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element-wise operators without parameters: the rows of unary.def.
 #include "reference/core/elementwise.h"
 #include "reference/core/gelu.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upsample (op/upsample.h): per axis a table of taps, then their weighted sum in float64.
 // tau (tolerance.md, "Other operators"): nearest 0, but where o in / out is a whole number that fp32 may miss from
 // below (30/100 is not exact), the element before it is as right; linear 12 u (max |nb| + range (1 + |coordinate|));

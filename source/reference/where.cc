@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where: x or y, element by element; bit-exact, tau follows the element taken.
 #include "reference/core/broadcast.h"
 #include "reference/core/elementwise.h"

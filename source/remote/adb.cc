@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A phone over the adb client, Debian's (29) and later: `adb shell` and adb's own file transfer.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What adb and ssh share: a command goes there as one line for a shell, and ends with a line that says its exit code.
 // Where that line is missing the connection broke, whatever the client's own exit code is: ssh says 255 for both, and
 // adb before Android 7 loses the code.
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "base/process.h"
-#include "plumb/remote.h"
+#include "plumb/tool/remote.h"
 
 namespace plumb {
 

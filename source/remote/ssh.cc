@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A board over OpenSSH's client. Files go through `cat` and `tar` there, so that a small system without an sftp server
 // will do. One connection serves all commands (ControlMaster).
 #include <fmt/core.h>
@@ -5,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "plumb/file.h"
+#include "plumb/tool/file.h"
 #include "remote/command.h"
 
 namespace plumb {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This machine as if it were another: for emulators, and for tests of what uses a RemoteMachine.
 #include <fmt/core.h>
 

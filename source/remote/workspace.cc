@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "base/file.h"
 #include "dump/checksum.h"
-#include "plumb/remote.h"
+#include "plumb/tool/remote.h"
 #include "remote/posix_cksum.h"
 
 namespace plumb {

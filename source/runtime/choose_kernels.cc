@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ChooseKernels: the first kernel of the list that supports a group; every refusal is kept for the report.
 #include <fmt/core.h>
 
@@ -8,8 +9,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "plumb/printing.h"
-#include "plumb/support.h"
+#include "plumb/tool/printing.h"
+#include "plumb/tool/support.h"
 #include "runtime/plan.h"
 
 namespace plumb {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ChooseLayouts: walks the steps in order; a kernel hears how its inputs arrive, says what it wants and what it makes.
 // A conversion is made once per blob and layout and shared by all later readers.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FallbackKernel: a layer of a network runs on another device; its blobs travel through the host.
 #include "runtime/plan.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GroupLayers: which layers one kernel computes together (device pass; indices never change).
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plumb/network.h"
 
 #include <fmt/core.h>
@@ -16,7 +17,7 @@
 #include "base/threads.h"
 #include "device/naive/naive_device.h"
 #include "op/core/op.h"
-#include "plumb/interrupt.h"
+#include "plumb/tool/interrupt.h"
 #include "runtime/plan.h"
 
 namespace plumb {

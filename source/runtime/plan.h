@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a network: steps, values and memory; filled by one pass per file (group, choose, layout, memory), run by
 // network.cc.
 #ifndef PLUMB_RUNTIME_PLAN_H_

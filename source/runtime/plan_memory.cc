@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlanMemory: who shares memory with whom, and where everything lies.
 //
 // 1. Share wishes, in step order. A value that lies in another has a parent; the root of a chain is a storage.

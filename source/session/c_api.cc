@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plumb_c.h over the C++ headers: C's structures to ours and back, a Status to a code and this thread's sentence.
 #include "plumb_c.h"
 
@@ -12,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "plumb/check_all.h"
 #include "plumb/dump.h"
 #include "plumb/judge.h"
 #include "plumb/plumb.h"
+#include "plumb/tool/check_all.h"
 
 struct plumb_model {
   std::shared_ptr<const plumb::Graph> graph;

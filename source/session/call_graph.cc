@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "session/call_graph.h"
 
 #include <fmt/core.h>
@@ -15,7 +16,7 @@
 #include "op/core/named_params.h"
 #include "op/core/op.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call of an operator as a graph of one node, whose network inputs are the call's.
 #ifndef PLUMB_SESSION_CALL_GRAPH_H_
 #define PLUMB_SESSION_CALL_GRAPH_H_

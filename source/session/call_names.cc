@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of operators that NumPy's and PyTorch's users know, and the ONNX nodes that they stand for.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ToleranceOf, and the bounds behind it.
 #include "session/call_tolerance.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the outputs of a call may be off by.
 #ifndef PLUMB_SESSION_CALL_TOLERANCE_H_
 #define PLUMB_SESSION_CALL_TOLERANCE_H_

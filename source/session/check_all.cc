@@ -1,13 +1,14 @@
-#include "plumb/check_all.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/check_all.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "plumb/exit_code.h"
-#include "plumb/interrupt.h"
 #include "plumb/plumb.h"
-#include "plumb/support.h"
+#include "plumb/tool/exit_code.h"
+#include "plumb/tool/interrupt.h"
+#include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {

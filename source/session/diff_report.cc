@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a comparison of two dumps found, for people (text) and programs (JSON, CSV).
 #include <fmt/core.h>
 
@@ -11,7 +12,7 @@
 
 #include "check/report/util.h"
 #include "plumb/diff.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

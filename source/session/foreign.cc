@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "session/foreign.h"
 
 #include <fmt/core.h>
@@ -6,7 +7,7 @@
 
 #include "check/cause/input_match.h"
 #include "check/subject/paired_layers.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a session takes from other runtimes: the subject (what is judged) and the golden (what is taken as right), their
 // names, shapes and layout, and the network inputs among what is given, golden and subject.
 #ifndef PLUMB_SESSION_FOREIGN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a foreign runtime computed is found, or declared; then its tensors are judged.
 #ifndef PLUMB_SESSION_FOREIGN_JUDGE_H_
 #define PLUMB_SESSION_FOREIGN_JUDGE_H_

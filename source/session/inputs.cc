@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "plumb/inputs.h"
 
 #include <fmt/core.h>
@@ -11,7 +12,7 @@
 #include "base/text.h"
 #include "graph/input_ranges.h"
 #include "interop/tensor_set.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

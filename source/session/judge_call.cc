@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JudgeCall: the judge of whole networks, asked about one operator.
 #include <fmt/core.h>
 

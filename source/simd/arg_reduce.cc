@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arg max and arg min: rows find the extreme, then its place; columns carry the best value and its index in each lane.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Float rows of binary.def on vectors: both operands contiguous, or one of them a single value.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dst = f(a, b) with numpy broadcasting, for the operators of binary.def, on float vectors.
 #ifndef PLUMB_SIMD_BINARY_H_
 #define PLUMB_SIMD_BINARY_H_

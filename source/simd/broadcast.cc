@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans a broadcast: aligns the shapes at the right, drops dimensions of 1 and merges neighbours that both operands
 // step through alike, so that most real cases end as a few long rows.
 #include "simd/broadcast.h"

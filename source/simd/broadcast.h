@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the rows of a BroadcastPlan: calls row(a_offset, b_offset, dst_offset, count) for the pieces of [begin, end).
 #ifndef PLUMB_SIMD_BROADCAST_H_
 #define PLUMB_SIMD_BROADCAST_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile of rows x 16 columns stays in registers for all of k: four bytes of a row are broadcast beside those of the
 // panel.
 #include "simd/targets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices of bytes on CPUs that add four of them in one instruction (x86's VNNI: vpdpbusd, which neither
 // saturates nor rounds). Sums are exact modulo 2^32, as in integer_product.h, of which this is the faster form.
 #ifndef PLUMB_SIMD_BYTE_PRODUCT_H_

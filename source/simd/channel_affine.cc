@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One multiply-add, one clamp per element, on whole vectors; a plane of one channel has its scale in every lane.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

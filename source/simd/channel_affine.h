@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = clamp(x * scale[c] + shift[c]) and y = clamp(a + b): what batch normalisation, residual sums and activations come
 // to when they cannot join a convolution.
 #ifndef PLUMB_SIMD_CHANNEL_AFFINE_H_

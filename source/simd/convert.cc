@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // float16 conversions with the CPU's own instructions (F16C, AVX-512, NEON); SSE4 has none and takes base/half.h.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

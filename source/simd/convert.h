@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // float32 <-> float16 (IEEE binary16) on contiguous arrays: round to nearest even, subnormals, infinities and NaN kept;
 // float32 <-> int32.
 #ifndef PLUMB_SIMD_CONVERT_H_

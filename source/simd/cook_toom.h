@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrices of Winograd's algorithm F(m, r), worked out at compile time from its interpolation points (the
 // Toom-Cook construction: Lavin and Gray, arXiv:1509.09308; Barabasz et al., arXiv:1803.10986): m outputs of a filter
 // with r taps over n = m + r - 1 inputs are A^T ((G g) . (B^T d)). The points are n - 1 numbers; infinity is the last.

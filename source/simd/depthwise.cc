@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution: eight neighbouring outputs at once, so that each weight is loaded once for eight multiply-adds
 // and the additions do not wait for each other. Kernels three or five wide (nearly all) also load each input column
 // only once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution on one channel block of nChw8c / nChw16c, with bias and clamp (ReLU, ReLU6) fused.
 #ifndef PLUMB_SIMD_DEPTHWISE_H_
 #define PLUMB_SIMD_DEPTHWISE_H_

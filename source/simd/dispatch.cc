@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands base/cpu.h's effective ISA to Highway's dispatcher.
 #include "simd/dispatch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a kernel file calls the best of its compiled versions under the process's ISA cap (base/cpu.h).
 // PLUMB_SIMD_CALL(Function)(arguments) replaces HWY_DYNAMIC_DISPATCH(Function)(arguments).
 #ifndef PLUMB_SIMD_DISPATCH_H_

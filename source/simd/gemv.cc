@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Four rows at a time over all columns: weights that fit no cache stream through once, in order (an LSTM of 256 takes
 // 0.44 of the time that sums over blocks of columns take).
 #include "simd/targets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A row vector times a matrix: of n dense columns, or of columns that lie as rows.
 #ifndef PLUMB_SIMD_GEMV_H_
 #define PLUMB_SIMD_GEMV_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows a sum of products whose result is stored as f16.
 #ifndef PLUMB_SIMD_HALF_ROW_H_
 #define PLUMB_SIMD_HALF_ROW_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile of rows x 16 columns stays in registers for all of k: pairs of a row are broadcast beside pairs of the panel.
 // 8-bit panels are widened as they are read, or once where many rows follow.
 #include "simd/targets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of matrices of whole numbers of up to 16 bits. Every sum is exact modulo 2^32 on every instruction set:
 // products of neighbours are added in 32 bits (pmaddwd), never in 16, where vpmaddubsw saturates.
 #ifndef PLUMB_SIMD_INTEGER_PRODUCT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles of sums of products of whole numbers, and what becomes of them: the loops that integer_product.cc and
 // byte_product.cc share. `Tiles` says how a tile is summed up:
 //

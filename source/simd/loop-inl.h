@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops over contiguous floats with a functor on vectors; the tail goes through a small buffer, so that the functor is
 // compiled once per loop and never reads or writes outside the range.
 // Included once per target: no include guard in the usual sense (Highway's toggle).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRN across channels. Each window is summed afresh: a sliding sum cancels. Plain images run on vectors of pixels;
 // blocked ones gather a pixel's squares into a line of channels and run on vectors of channels.
 #include "simd/targets.h"

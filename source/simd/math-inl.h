@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transcendental functions on float vectors. Highway's kernels where they are accurate, with the special values they
 // leave out (NaN, infinities, zero, overflow) put right; erf and erfc from own polynomials; sin, cos and power through
 // float64, because their tolerance is relative to the result. Subnormal inputs and results are kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two-pass moments in float64 (a one-pass variance loses everything where the mean is large) and their application.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

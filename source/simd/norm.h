@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisations: mean and variance in two float64 passes, then one multiply-add per element.
 //
 // LayerNorm is LayerNormRow; InstanceNorm is NormRow per channel (NCHW) or InstanceNormPlane (channel blocks);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalize: the norm and the division in float64, so that a norm beyond float still divides.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

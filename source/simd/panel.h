@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The micro-kernel of convolutions in channel blocks (nChw8c, nChw16c): up to PanelRows() neighbouring pixels times a
 // panel of two channel blocks, kept in registers. Each factor loads its panel of weights once for all pixels.
 #ifndef PLUMB_SIMD_PANEL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans a permutation: neighbours that stay neighbours merge, then either whole rows are copied, or the dimension that
 // is contiguous in the source and the one that is contiguous in the output are transposed for every combination of the
 // rest.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling in two passes per output row: the window's rows are reduced into a line of columns (padded with the neutral
 // value, so that no window is cut), then each output reduces `kernel` neighbours of that line. A 3x3 window costs six
 // loads per output at stride 1 instead of nine, and no border case is left in the inner loops.

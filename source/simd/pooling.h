@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Max and average pooling (2-D) on one plane: a channel block of nChw8c / nChw16c, or one channel of NCHW.
 #ifndef PLUMB_SIMD_POOLING_H_
 #define PLUMB_SIMD_POOLING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PReLU with the slopes of a channel block in one vector; a single channel is a LeakyRelu.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

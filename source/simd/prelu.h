@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PReLU: y = x < 0 ? slope[c] * x : x on a plane of one channel (NCHW) or one channel block.
 #ifndef PLUMB_SIMD_PRELU_H_
 #define PLUMB_SIMD_PRELU_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The micro-kernel of every sum of products: up to kProductRows rows (output pixels, rows of a matrix) times
 // kProductColumns columns (output channels), kept in registers: on NEON 16 accumulators of four floats, fed by four
 // loads of weights per factor and one load of each row per four, so that the multiply-adds, not the loads, are the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows a sum of products (ProductEnd of product.h) on one vector of any width.
 // Included once per target: no include guard in the usual sense (Highway's toggle).
 #if defined(PLUMB_SIMD_PRODUCT_END_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantisation of contiguous values that share a scale (op/quantize_linear.h has the formulas); quantised values are
 // i64.
 #ifndef PLUMB_SIMD_QUANTIZE_H_

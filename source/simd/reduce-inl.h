@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums in float64 vectors: neither the error nor an overflow of a partial sum grows with the number of terms, and at
 // memory speed the wider additions cost little.
 #if defined(PLUMB_SIMD_REDUCE_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions in float64 vectors: rows (inner = 1) across the lanes, columns with one lane per column.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions and arg max / arg min over the middle axis of a dense [outer, n, inner] view; one outer slice per call.
 #ifndef PLUMB_SIMD_REDUCE_H_
 #define PLUMB_SIMD_REDUCE_H_

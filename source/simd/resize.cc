@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Separable resize: the taps' rows are blended into one line, then each output pixel blends the line's columns.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resizes one plane (a channel block, or one channel of NCHW) by separable taps; the caller makes the tables, so that
 // every coordinate convention (half-pixel, align_corners, asymmetric ...) is one loop of the caller's.
 #ifndef PLUMB_SIMD_RESIZE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vector kernels that the X86 and ARM devices share: pure functions on raw pointers, one file per operator family.
 //
 // Every function works on the range it is given, on the calling thread; callers split work with base/threads.h. None

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax in three passes: maximum, exponentials (kept in dst) with their sum (float64; of a row in parts of eight
 // vectors, which are float), division (of a row a product with the sum's inverse).
 #include "simd/targets.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and log-softmax over the middle axis of a dense [outer, n, inner] view, one outer slice per call; and of the
 // rows inside attention.
 #ifndef PLUMB_SIMD_SOFTMAX_H_

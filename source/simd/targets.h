@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instruction sets that vector kernels are compiled for. Included before any Highway header.
 //
 // x86: SSE4 (the baseline here: Highway's own baseline for a plain x86-64 build would be scalar code), AVX2 and AVX3

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposes by 4 x 4 blocks in 128-bit registers, the width that every target has; the strides of channel blocks make
 // wider stores useless for 8 channels. Walks the source in strips, so that its cache lines are used whole.
 #include "simd/targets.h"

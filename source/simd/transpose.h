@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves floats between NCHW and channel blocks (nChw8c, nChw16c), and permutes dense tensors of any element size.
 #ifndef PLUMB_SIMD_TRANSPOSE_H_
 #define PLUMB_SIMD_TRANSPOSE_H_

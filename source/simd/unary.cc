@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends an operator to the file that holds its row: unary_simple.cc or unary_math.cc.
 #include "simd/unary.h"
 

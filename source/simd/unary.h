@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dst[i] = f(src[i]) for the operators of unary_simple.def and unary_math.def (one row per operator: its expression).
 #ifndef PLUMB_SIMD_UNARY_H_
 #define PLUMB_SIMD_UNARY_H_

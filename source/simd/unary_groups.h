@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two halves of Unary(): split only so that each compiles quickly.
 #ifndef PLUMB_SIMD_UNARY_GROUPS_H_
 #define PLUMB_SIMD_UNARY_GROUPS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of unary_math.def, each compiled into one loop per target.
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "simd/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/winograd.cc"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transformations of Winograd's algorithm (cook_toom.h) on maps in channel blocks. A map is cut into tiles of
 // tile_h x tile_w outputs; the inputs of a tile become one value per position and channel, the products of each
 // position are sums over the channels (panel.h), and these become the tile's outputs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of factors that are sums of others. G of F(2x2,3x3) has four rows for three taps: the third is the fourth
 // minus the first and the second, so 9 of a filter's 16 factors G g G^T are kept and the rest made where it is
 // multiplied.

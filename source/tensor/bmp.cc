@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BMP: what other programs write, uncompressed rows of 24 or 32 bits (BITMAPINFOHEADER, Windows SDK, wingdi.h). No
 // library of a distribution reads BMP alone, so these few lines do. The fourth byte of 32 bits means nothing without
 // masks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The powers of ten that turn a float32's binary exponent into a decimal one, made at compile time.
 #ifndef PLUMB_TENSOR_FLOAT_POWERS_H_
 #define PLUMB_TENSOR_FLOAT_POWERS_H_

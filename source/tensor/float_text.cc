@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The digits come from shortest_digits.h; here they are put into place, 16 bytes at once. %.9f needs no such thing:
 // significand * 10^9 has 54 bits, so a shift with ties to even is exact.
 #include "tensor/float_text.h"

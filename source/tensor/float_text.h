@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // float32 values as text, several times faster than printf and std::to_chars. Neither function knows a locale.
 #ifndef PLUMB_TENSOR_FLOAT_TEXT_H_
 #define PLUMB_TENSOR_FLOAT_TEXT_H_

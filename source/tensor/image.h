@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images as f32 [1,C,H,W]: (x - bias) * scale with x the 8-bit value 0..255, channels as rgb, bgr or one gray channel.
 // An image whose size or number of channels is not the one expected is an error: nothing is resized or converted.
 #ifndef PLUMB_TENSOR_IMAGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The decoders behind image.h: 8-bit pixels, row by row, channels interleaved, as many channels as the file has.
 #ifndef PLUMB_TENSOR_IMAGE_DECODE_H_
 #define PLUMB_TENSOR_IMAGE_DECODE_H_

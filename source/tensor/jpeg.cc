@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JPEG by libjpeg-turbo (its TurboJPEG interface, which needs no setjmp).
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // numpy's .npy: versions 1, 2 and 3, C and Fortran order, both byte orders; written as version 1 (2 when the header is
 // long), C order, little endian, data aligned to 64 bytes.
 //

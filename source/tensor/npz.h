@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // numpy's .npz: a zip archive of .npy files; a tensor's name is the member's without ".npy".
 #ifndef PLUMB_TENSOR_NPZ_H_
 #define PLUMB_TENSOR_NPZ_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PNG by libpng. Its errors are longjmp()s: what they leave behind are the members of PngReader, and no function
 // between setjmp and libpng holds anything that would have to be destroyed.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Schubfach method (Raffaello Giulietti, "The Schubfach way to render doubles", 2020) for float32, in 64-bit lanes
 // without a branch: with value = c * 2^q, one 64-bit approximation of 10^-k scales the value and both ends of its
 // rounding interval, so that the interval holds one or two integers, or one multiple of ten; that integer times 10^k is

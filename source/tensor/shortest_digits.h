@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shortest decimal digits of float32 values, many at once: the arithmetic half of float_text.h, vectorised.
 #ifndef PLUMB_TENSOR_SHORTEST_DIGITS_H_
 #define PLUMB_TENSOR_SHORTEST_DIGITS_H_

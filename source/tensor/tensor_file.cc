@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The front of the tensor formats: which reader or writer a path means.
 #include "plumb/tensor_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TNN's text form of tensors, which its model_check reads as input and as reference:
 //   <number of tensors>
 //   <name> <rank> <d0> ... <dtype number>     then the values in NCHW order, one per line; repeated per tensor

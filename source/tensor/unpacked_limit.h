@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How large something compressed may become: a few kilobytes can hold gigabytes of zeros.
 #ifndef PLUMB_TENSOR_UNPACKED_LIMIT_H_
 #define PLUMB_TENSOR_UNPACKED_LIMIT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors as text, one value per line without a header: the form of dumped blobs, and the values of TNN's text form.
 //
 // Floats are written with the fewest digits that read back exactly, or as printf's "%.9f" on request; f16 and bf16 as

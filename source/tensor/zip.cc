@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layout is PKWARE's APPNOTE 6.3: local headers and data, then the central directory, then its end record (and, for
 // zip64, a locator and a record in front of that). Only the directory is believed; the local header is looked at for
 // the place of its data, since writers that stream leave the sizes out of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zip archives, as far as numpy's .npz needs them: members stored or deflated, zip64 sizes, CRC-32 checked; written
 // stored. No encryption, no archives split over several files.
 #ifndef PLUMB_TENSOR_ZIP_H_

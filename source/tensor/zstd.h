@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // zstd frames: unpacking with a bound, and packing piece by piece for whoever streams.
 #ifndef PLUMB_TENSOR_ZSTD_H_
 #define PLUMB_TENSOR_ZSTD_H_

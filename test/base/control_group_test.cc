@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Limits of containers, from a /proc and a /sys of the test's own.
 #include "base/control_group.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ISA cap: names, order, refusals, and that taking the cap away restores what the CPU has.
 #include "base/cpu.h"
 

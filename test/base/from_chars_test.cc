@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FloatFromChars reads what std::from_chars reads: the same values, the same end, the same errors.
 #include "base/from_chars.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one limit on what files and options may ask for.
 #include "base/memory_budget.h"
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of a file's text reaches a terminal.
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 #include <gtest/gtest.h>
 

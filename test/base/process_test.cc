@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other programs get their arguments as they are, and what they say is heard.
 #include "base/process.h"
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // The last step before a terminal: what passes, and that what a file holds cannot pass for what is ours.
-#include "plumb/terminal.h"
+#include "plumb/tool/terminal.h"
 
 #include <gtest/gtest.h>
 

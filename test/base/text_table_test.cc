@@ -1,4 +1,5 @@
-#include "plumb/printing.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/printing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was meant by a misspelt word; the list of environment variables and what it is compared with.
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 #include <sstream>
 
 #include "base/cpu.h"
-#include "plumb/environment.h"
+#include "plumb/tool/environment.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What arithmetic a subject had is found for the whole of it: Winograd's where most layers that are beyond fp32 say so,
 // while one means a fault.
 #include "check/numbers/arithmetic.h"

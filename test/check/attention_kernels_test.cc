@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention as one step before the judge: the CPU device's kernel is aligned in every form, with keys that are hidden,
 // scores that differ little or much and long rows; kernels that are wrong in one place are wrong.
 #include <gtest/gtest.h>

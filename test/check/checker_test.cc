@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checker on small graphs: what is wrong is found and named, what is right is not.
 #include "plumb/check.h"
 

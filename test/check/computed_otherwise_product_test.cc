@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Causes of wrong sums of products: biases, weights, pads, dilation, accumulators of few bits.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a wrong layer was computed as is named, through the checker, on synthetic subjects of one step; and the verdict
 // stays. Sums of products: computed_otherwise_product_test.cc.
 #include <algorithm>

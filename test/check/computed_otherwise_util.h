@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of named causes share: small graphs, what a runtime makes of them, and the judgement.
 #ifndef PLUMB_TEST_CHECK_COMPUTED_OTHERWISE_UTIL_H_
 #define PLUMB_TEST_CHECK_COMPUTED_OTHERWISE_UTIL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs with a DequantizeLinear and QuantizeLinear of their own, as other runtimes compute them: what rounds otherwise
 // is aligned, what saturates or is not rounded is named.
 #include <gtest/gtest.h>

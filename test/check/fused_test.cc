@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subjects whose runtime computed a group of layers as one although its inner tensors are there: an equal form is
 // aligned and named, another function or a fault inside stays wrong. Inner tensors are computed layer by layer in f32,
 // the last one in f32 as the fused kernel does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that were computed in f32 and dumped as f16 or bf16: each is known to half a unit only, and the weights are
 // f32.
 #include <gtest/gtest.h>

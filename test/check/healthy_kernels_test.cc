@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU device's fused layers on values that are hard to bound; none is called wrong or grey. Sums begin with what is
 // far larger than their products: a device may add the residual first, and rounds at its magnitude from then on.
 // Constants that follow each other are folded, and cancel.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subjects that their runtime quantised to int8: healthy ones raise nothing, coarse faults are named at their layer.
 #include "check/numbers/int8.h"
 

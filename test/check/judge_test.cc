@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slope test: a gain is found, and one rounding error that a constant field repeats is none.
 #include "check/judge/judge.h"
 

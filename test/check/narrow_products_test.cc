@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A foreign runtime whose products take weights, or operands, in fewer bits is found by what explains most layers of an
 // operator; one that differs from its like stays wrong.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The five float networks raise no alarm on any device present, and none of their layers runs oneDNN's reference loops.
 // PLUMB_TEST_SEEDS=N runs seeds 1..N (default 1); the ISA cap comes from PLUMB_MAX_CPU_ISA. Prints the largest E and R
 // of all layers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores that round to one side (truncation, floor, half away ...) are named, in every format, and wrong but for IEEE
 // 754's half away; their healthy twins raise nothing.
 #include "check/judge/one_sided.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdict of a whole call: last line, exit code and JSON agree, and none is greener than what was compared.
 #include <gtest/gtest.h>
 

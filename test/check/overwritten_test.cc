@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump that was written over after it was read: left out and said. What a layer really wrote stays wrong.
 #include "check/subject/overwritten.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that fast kernels approximate, by formulas, tables and polynomials, and divisors of few bits, each named as
 // planted_causes_test.cc's are. Statistics of other rows, other groups and other modes of sampling layers, too.
 #include <algorithm>

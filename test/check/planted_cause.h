@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fault planted in a small network: what judges it, what was computed, and the words that must name it.
 #ifndef PLUMB_TEST_CHECK_PLANTED_CAUSE_H_
 #define PLUMB_TEST_CHECK_PLANTED_CAUSE_H_

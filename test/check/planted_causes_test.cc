@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults that deployments really have, planted in small networks: each must be wrong, with its own words as the cause
 // (or, where no other computation explains it, as a hint) and with no other cause.
 #include <algorithm>

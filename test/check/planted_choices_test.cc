@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of activations, of recurrent layers and of layers that choose, each named as planted_causes_test.cc's are.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Planted faults: a kernel put in front of a device's list that computes one layer wrongly, in one of many ways.
 //
 // An output fault lets the device's own kernel run and then spoils what it wrote. A layer fault computes the step from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every planted fault is found and named, with five seeds (PLUMB_TEST_SEEDS); healthy networks raise no alarm. Prints
 // the separation between the largest E and R of healthy layers and the smallest of faults.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of whole rows, heads and significands, each named as planted_causes_test.cc's are: norms and means over other
 // lanes, a mask that one head lacks, dropout left active, products of other numbers of bits, resizing with short
 // weights.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights, operands and biases of few bits and sums in f16, each named as planted_causes_test.cc's are. What a format
 // makes of a value is found here by trying all of its codes.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of normalisations, slopes and terms of sums: statistics of other elements, weights of another layer, each
 // named as planted_causes_test.cc's are.
 #include <cmath>

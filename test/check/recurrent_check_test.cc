@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent layers are judged step by step: each step starts from the h that the device had. The device here is the
 // reference in f32, one step at a time, so that a test can spoil its state between two steps.
 #include <gtest/gtest.h>

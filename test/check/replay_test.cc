@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay of a fused group: a device that folds later constants into the first sum rounds at another magnitude than the
 // members one by one, and the wider level of the bound knows that.
 #include "check/numbers/replay.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the reports show: greys of one cause on one line, the legend once, Markdown and JUnit for continuous
 // integration, the whole command.
 #include <gtest/gtest.h>

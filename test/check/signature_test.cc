@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a wrong output looks like is said only when it does.
 #include "check/cause/signature.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subjects that have tensors for some blobs only: which layers become one step, and what is said where no bound leads
 // through.
 #include <gtest/gtest.h>

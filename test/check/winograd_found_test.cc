@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A foreign runtime's Winograd is found while the run is judged as fp32: by most layers that are beyond it, whatever
 // share of the 3x3 convolutions those are; a lone one is grey when its errors are spread so, else wrong with a hint.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU devices' Winograd kernels before the judge: no healthy form is called wrong, whatever the inputs; faults as a
 // wrong tile, a wrong factor of the transformations or lost rests of tiles make them are.
 #include <gtest/gtest.h>

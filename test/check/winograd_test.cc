@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel that declares Winograd's algorithm is judged by the bound of that form, alone and in a fused group: healthy
 // ones are aligned, and their faults are named. F(6x6,3x3) with points up to 3 loses so many digits that no other bound
 // lets it pass.

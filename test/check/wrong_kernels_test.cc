@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrong kernels in front of the CPU device's list (ARM's where this is built for it): Winograd's algorithm with a wrong
 // entry of each matrix of the device, with wrong edges of tiles and, along one axis, a wrong tap; a depthwise
 // convolution with a wrong border; an activation left out. The judge names exactly the layer that each computes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What plumb_c.h promises, on a model of one input x and with the names that the arguments say: c_api MODEL FOLDER.
  * Each failure has its code and a sentence; a fault in another runtime's tensors, in memory, is named. */
 #include <plumb_c.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installs the build into an empty prefix and builds, against that alone, the project beside this file (with every
 # example of README.md, doc/dump.md, doc/library.md and the public headers in it) and examples/cpp; runs both, with a
 # right path and with wrong ones. cmake -DBUILD=<build folder> -DWORK=<scratch folder> -DCOMPILER=<c++> -P

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Part of consumer_test.cmake: what an installation at ${WORK}/prefix holds beside the CMake package. The tools start,
 # each with its manual page and completions; the schema; and with the one shared library also pkg-config, and symbols
 # of Plumb's alone. Then what `uninstall` removes of a second one.

@@ -1,29 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program of somebody else's, built against an installed Plumb: makes a tensor and an error, runs every example that
 // README.md, doc/ and the headers show, and finds a planted fault with them. consumer absent|present: whether
 // net.tnnproto lies in the current folder; consumer careless: asks for the model without looking whether there is one.
 #include <plumb/align.h>
-#include <plumb/baseline.h>
 #include <plumb/check.h>
-#include <plumb/check_all.h>
 #include <plumb/diff.h>
 #include <plumb/dump.h>
-#include <plumb/environment.h>
-#include <plumb/exit_code.h>
-#include <plumb/file.h>
 #include <plumb/golden.h>
-#include <plumb/graph_builder.h>
+#include <plumb/graph.h>
 #include <plumb/inputs.h>
-#include <plumb/interrupt.h>
 #include <plumb/judge.h>
 #include <plumb/plumb.h>
-#include <plumb/printing.h>
-#include <plumb/remote.h>
 #include <plumb/report.h>
-#include <plumb/runtime.h>
 #include <plumb/session.h>
 #include <plumb/subject.h>
-#include <plumb/support.h>
 #include <plumb/tensor_file.h>
+#include <plumb/tool/baseline.h>
+#include <plumb/tool/check_all.h>
+#include <plumb/tool/environment.h>
+#include <plumb/tool/exit_code.h>
+#include <plumb/tool/file.h>
+#include <plumb/tool/interrupt.h>
+#include <plumb/tool/printing.h>
+#include <plumb/tool/remote.h>
+#include <plumb/tool/support.h>
 
 #include <atomic>
 #include <cstdio>

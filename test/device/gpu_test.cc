@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators that OPENCL and VULKAN share: what op_test's cases cannot say.
 #include <gtest/gtest.h>
 

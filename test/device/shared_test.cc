@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What devices share: walks with few dims, and what the environment says of kernels.
 #include <gtest/gtest.h>
 

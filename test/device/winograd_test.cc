@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices' Winograd matrices: G, and B^T and A^T as winograd.inc applies them, give a convolution exactly.
 #include "device/shared/winograd.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every dtype through every format and back.
 #include "dump/blob_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program that only links Plumb and knows nothing of dumps: dump_program MODEL DEVICE forward|async COUNT. Prints the
 // outputs' checksum. Exit code: 0; 2 when the network could not be made; 3 when a Forward failed (the checksum is
 // printed).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps of a whole network: which files, what the manifest says, and that nothing else changes.
 #include <gtest/gtest.h>
 

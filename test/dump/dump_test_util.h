@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small network, and folders that disappear with the test.
 #ifndef PLUMB_TEST_DUMP_DUMP_TEST_UTIL_H_
 #define PLUMB_TEST_DUMP_DUMP_TEST_UTIL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DumpOptionsFromEnvironment: values, defaults, and errors that list what is right.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of dumped files: TNN's form, no collisions, no length that a disk refuses.
 #include "dump/file_name.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filters of a dump: globs, regular expressions, ranges, operator types.
 #include "dump/filter.h"
 

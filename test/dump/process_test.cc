@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps as their users get them: another program, switched on by the environment alone, on a healthy disk, on a full
 // one, in a folder that cannot be, and killed in the middle.
 #include <gtest/gtest.h>

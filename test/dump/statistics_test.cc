@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of blobs against plain loops in long double, and their special values.
 #include "dump/statistics.h"
 

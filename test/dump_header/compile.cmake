@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # plumb_dump.h compiles without a warning as C99 and C++11 (without exceptions), in every compiler that is here, links
 # without -lm, and
 # what it writes is the same; and it has at most 800 lines, each hook of examples/hooks 60.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plumb_dump.h, as a runtime in C uses it: what it writes is what the library writes and reads, whatever the strides.
 #define PLUMB_DUMP_IMPLEMENTATION
 #include "plumb_dump.h"
@@ -14,8 +15,8 @@
 #include "dump/file_name.h"
 #include "dump/manifest.h"
 #include "interop/tensor_set.h"
-#include "plumb/file.h"
 #include "plumb/session.h"
+#include "plumb/tool/file.h"
 #include "session/session_test_util.h"
 
 namespace plumb {

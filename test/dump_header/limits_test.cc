@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plumb_dump.h around a host program: limits of every kind, text that would steer a terminal, runs that begin at once.
 // Whatever happens, the host ends as it wants to, standard error has sentences of ours, and a manifest is JSON.
 #define PLUMB_DUMP_IMPLEMENTATION

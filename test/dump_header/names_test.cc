@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // examples/hooks/names.h: names of any number of tensors, from any number of threads.
 #include "../../examples/hooks/names.h"
 

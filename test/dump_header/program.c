@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program in C that dumps two layers: the smallest hook. */
 #define PLUMB_DUMP_IMPLEMENTATION
 #include "plumb_dump.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plumb_dump.h against the library, on random tensors: dtypes, ranks, shapes, strides (permuted, padded, negative, 0),
 // channels in blocks, names of any bytes, places. Every value lies where the strides say, its neighbours are poison,
 // and what is written must be the library's bytes under the library's name. Built with the sanitizers like all tests.

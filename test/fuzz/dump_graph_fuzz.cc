@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the manifest of a dump that carries its own graph (ggml's), beside files of a few sizes: one sentence or
 // a graph whose shapes can be inferred, never a crash.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The manifests of a dump that a device made in parts, with a zero byte between them: one manifest or a sentence.
 #include <cstdlib>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the description of a dump of Core AI or of msprobe, beside one good .npy file: an error or tensors that
 // lie in the folder, which are read or refused; never a crash.
 #include <cstdint>
@@ -6,8 +7,8 @@
 
 #include "fuzz_folder.h"
 #include "interop/foreign_formats.h"
-#include "plumb/file.h"
 #include "plumb/tensor_file.h"
+#include "plumb/tool/file.h"
 
 namespace plumb {
 namespace {

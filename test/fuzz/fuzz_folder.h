@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder in memory for readers that take a path, and in it the files of an input: written over in place, since making
 // and renaming one takes longer than most inputs.
 #ifndef PLUMB_TEST_FUZZ_FUZZ_FOLDER_H_
@@ -11,7 +12,7 @@
 #include <map>
 #include <string>
 
-#include "plumb/file.h"
+#include "plumb/tool/file.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PNG checksums are put right first: chance would never find them, and behind them is the decoder.
 #include <zlib.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the report that a device's model_check left: a sentence, or an object that can be concluded and printed.
 #include <cstdlib>
 #include <string>

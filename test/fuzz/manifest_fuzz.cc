@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the manifest of a dump: an error or a manifest whose files stay in their folder, never a crash.
 #include <cstdint>
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the CSV of --names: what is read has two names on each line.
 #include <algorithm>
 #include <cstdlib>

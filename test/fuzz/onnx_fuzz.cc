@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as an ONNX model: no crash, no unbounded memory or time. What is imported must be a graph that shape
 // inference accepts.
 #include <cstdlib>

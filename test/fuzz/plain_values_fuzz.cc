@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A byte for the dtype, two for the dims, the rest as the text of -ip: a sentence, or a tensor of that dtype and shape.
 #include <cstdlib>
 #include <string>

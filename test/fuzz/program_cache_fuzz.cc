@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A key, a zero byte and a program: its file gives the program back, and nothing once a byte of it is another, or is
 // missing. The same bytes as a file: no program, since nobody put a checksum right.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes up to the first zero as the JSON beside QNN's raw files, the rest as the bytes of the tensor 'conv1',
 // native and not: a sentence or a tensor.
 #include <cstdlib>

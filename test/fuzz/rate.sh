@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # rate.sh LEAST PROGRAM ARGUMENTS...: runs a fuzz target and ends as it does, or with 1 where it made fewer than LEAST
 # executions in a second of processor time: its reader waits, writes files or starts threads.
 least=$1

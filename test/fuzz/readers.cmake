@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every file that reads bytes of others stands in readers.txt with its fuzz targets, and every target is there: program,
 # seeds and its line in CMakeLists.txt. cmake -DROOT=<repository> -P readers.cmake
 cmake_minimum_required(VERSION 3.20)

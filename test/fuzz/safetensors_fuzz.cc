@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The header of a file of four KiB; what it names lies within.
 #include "interop/safetensors.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TNN's text form and plain values, in every dtype; what f32 accepts is written and must read back the same.
 #include <cstdlib>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a serialised TensorProto: a sentence or a tensor.
 #include <cstdlib>
 

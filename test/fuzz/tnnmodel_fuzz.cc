@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as the tnnmodel of a description that has every kind of record: no crash, no memory beyond the input's
 // size. What is accepted is written and read again.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes as a tnnproto: no crash, and what is accepted is written and read again to the same text. Shape inference
 // too, because its parameters come straight from the file.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Three bytes for the dtype and two dims, the rest as torch.save's archive of such a tensor. The checksums of stored
 // members are put right, as chance would never find them.
 #include <zlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generated weights on the real networks: no layer's values vanish or explode, and the scores are no one-hot vector.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-#include "plumb/graph_builder.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/graph.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +8,7 @@
 #include "op/convolution.h"
 #include "op/core/named_params.h"
 #include "op/core/op.h"
-#include "plumb/support.h"
+#include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weight generator: Philox against its published vectors, pinned bits, distributions, independence of threads.
 #include "graph/random_weights.h"
 

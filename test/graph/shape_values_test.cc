@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape arithmetic is evaluated while shapes are inferred, and a network leaves those layers to the host on every
 // device.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small sets of files as other tools write them (source/interop/foreign_formats.h), made as their documentation says.
 // Each function fills an empty folder with the tensors and says what a user would give; blobs are named without '/'.
 #ifndef PLUMB_TEST_INTEROP_FOREIGN_FILES_H_

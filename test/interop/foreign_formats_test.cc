@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps of other tools, whole, and with bytes changed, cut or put in: read or refused with a sentence, never a crash.
 // What they are judged as stands in test/tools/subject_formats_test.cc.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps that somebody else's program wrote by hand: a manifest of four fields, raw files that say their shape in their
 // name, names as files can hold them. What is missing is said at once.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every device but NAIVE against the reference, in the operator test.
 #ifndef PLUMB_TEST_OP_DEVICE_TEST_H_
 #define PLUMB_TEST_OP_DEVICE_TEST_H_
@@ -7,7 +8,7 @@
 #include <vector>
 
 #include "device/kernel.h"
-#include "plumb/precision.h"
+#include "plumb/network.h"
 #include "util/op_case.h"
 #include "util/op_graph.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every case of the operator test through the model format.
 #ifndef PLUMB_TEST_OP_FORMAT_TEST_H_
 #define PLUMB_TEST_OP_FORMAT_TEST_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "op/guard_kernel.h"
 
 #include <cstring>

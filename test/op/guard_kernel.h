@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of a host device in guarded memory: the test's row stands in front of the device's list, takes the kernel
 // that the device would take, and runs it on copies of its tensors with a known pattern before and behind each.
 #ifndef PLUMB_TEST_OP_GUARD_KERNEL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "op/op_map.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The map of the operators: in which file each stands, on every device. Printed from the lists themselves.
 #ifndef PLUMB_TEST_OP_OP_MAP_H_
 #define PLUMB_TEST_OP_OP_MAP_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operator test: one binary runs every case of every operator (util/op_case.h).
 //   <Op>/OpTest.Reference/<case>             NAIVE against the expected values, against itself in f64, against its
 //   bound <Op>/OpTest.MatchesNaive/<case>_<device> every other device of this machine against NAIVE, judged by its

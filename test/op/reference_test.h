@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the operator test asks of the NAIVE reference.
 #ifndef PLUMB_TEST_OP_REFERENCE_TEST_H_
 #define PLUMB_TEST_OP_REFERENCE_TEST_H_

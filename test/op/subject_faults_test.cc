@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operator of op_list.def is judged in a subject: its cases as NAIVE computes them are never wrong, and each of
 // their outputs spoilt is.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "op/support_table.h"
 
 #include <map>
@@ -6,7 +7,7 @@
 
 #include "op/core/op.h"
 #include "plumb/plumb.h"
-#include "plumb/support.h"
+#include "plumb/tool/support.h"
 #include "util/op_graph.h"
 
 namespace plumb {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The support table: which operator runs where, found by asking every device's kernels about every test case.
 #ifndef PLUMB_TEST_OP_SUPPORT_TABLE_H_
 #define PLUMB_TEST_OP_SUPPORT_TABLE_H_

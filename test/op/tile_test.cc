@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "util/op_dtypes.h"
 
 namespace plumb {

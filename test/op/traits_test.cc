@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What OpDef says of operators so that nobody has to keep a list of them.
 #include <gtest/gtest.h>
 

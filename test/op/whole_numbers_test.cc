@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of whole numbers in op/binary.def at the extremes of their types.
 #include "op/core/whole_numbers.h"
 

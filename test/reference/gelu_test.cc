@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference's GELU lies within one ULP of the true value, from the middle to the last subnormal of the tail.
 #include "reference/core/gelu.h"
 

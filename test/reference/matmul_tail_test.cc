@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A product whose first or last terms are all zero (keys that a mask hides, in a cache that is longer than the text):
 // the bound is that of the terms that round, and a NaN among them still counts. The bound of sums that are rounded to
 // f16.

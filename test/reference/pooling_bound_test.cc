@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does the bound of average pooling tell rounding from faults? fp32 pools as devices write them must stay inside E <=
 // 1, R <= 2 of tolerance.md, also over constant fields; a wrong divisor, x1.001 and an fp16 result must leave it (E > 4
 // or R > 2).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling a row of outputs at a time against its definition, window by window: the same bits of values and of the
 // bound's level 0, with borders, strides and steps, uncertain inputs, NaN and infinities.
 #include <gtest/gtest.h>

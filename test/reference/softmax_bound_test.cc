@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far Softmax carries the errors of its inputs: beside what drawn errors do, small ones and ones that turn the
 // order of the scores; keys that are hidden move nothing.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does the bound of sums of products tell rounding from faults? fp32 kernels as devices write them (serial, other term
 // order, 16 lanes, pairwise, products rounded before they are added) must stay inside E <= 1, R <= 2, R_channel <= 6 of
 // tolerance.md; planted faults must leave it (E > 4 or R > 2 or R_channel > 6).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference's sums of products against a plain loop in long double, over shapes chosen to be awkward; and the same
 // bits for every thread count and instruction set.
 #include "reference/sum/products.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A second opinion on sums of products: one loop per output in long double, and the bound written down as tolerance.md
 // has it.
 #ifndef PLUMB_TEST_DEVICE_NAIVE_SUM_REFERENCE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound of a form of Winograd's algorithm against its formula in plain loops (reference/sum/winograd.cc): odd
 // numbers of channels, outputs and tiles, maps of several pieces, every level; and the same bits for every thread count
 // and instruction set.
@@ -10,7 +11,7 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "reference/sum/kernel.h"
 #include "reference/sum/winograd.h"
 #include "reference/sum/winograd_matrices.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound of Winograd convolutions against fp32 emulations of F(2), F(4) and F(6): healthy ones stay inside it,
 // faults do not, and the bound of direct convolution calls F(6) wrong.
 #include "reference/sum/winograd.h"
@@ -8,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "util/winograd_emulation.h"
 
 namespace plumb::reference {

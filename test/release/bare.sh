@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs a command on a bare Debian: a minimal root (debootstrap) in which nothing is installed, with a copy of a folder.
 #
 #   test/release/bare.sh RELEASE FOLDER COMMAND [ARGUMENT ...]      bookworm or trixie; runs in the copy of FOLDER
@@ -6,7 +7,7 @@
 # The unpacked system is kept as $PLUMB_BARE_CACHE/fresh-RELEASE/base.tar (/var/tmp). Exit code: the command's; 77 where
 # there can be no such root: not root, no debootstrap, no mirror.
 set -euo pipefail
-[ $# -ge 3 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 3 ] || { sed -n '3,9s/^# \{0,1\}//p' "$0"; exit 2; }
 release=$1 folder=$2
 shift 2
 base=${PLUMB_BARE_CACHE:-/var/tmp}/fresh-$release/base.tar

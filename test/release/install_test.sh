@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What platforms/linux/release.sh makes, installed on a bare Debian 12 and 13 without a compiler, does there what the
 # README says. Slow: makes the release first where build/dist does not hold this commit's.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # doc/start.md on a bare Debian 13: its commands, as they stand there, find the planted fault within a minute.
 #
 #   test/release/start_test.sh [WHEEL [RELEASE]]      the cp312-abi3 wheel that is in build/dist or build/wheel; trixie

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A stand-in for a phone: what adbd says to the real adb client over TCP, without authorisation.
 
 Connections, `shell` in both protocols (v2 with exit codes and stderr, and the old one, which has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """device_check over the real adb client: a stand-in daemon plays the phone, and every fault that one has."""
 
 import os

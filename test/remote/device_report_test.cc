@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What another machine's report says is read field by field: a wrong type or a contradiction is one sentence, and the
 // verdict is made here.
 #include "device_check/report.h"

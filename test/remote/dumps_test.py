@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """device_check where the machine only dumps and this one judges: in parts with model_run, or a program of one's own."""
 
 import json

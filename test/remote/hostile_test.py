@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """device_check where what runs there lies: what it says is marked as its words and draws nothing on the terminal, the
 verdict is made here, and a report that is none is one sentence."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of device_check share: the tool, a phone (adb_daemon) and a board (a real sshd)."""
 
 import argparse

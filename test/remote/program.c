@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A runtime of one's own, for device_check --program: the network y = max(x, 0), dumped through plumb_dump.h. With an
  * argument it computes another thing; "crash" and "silent" as they say. */
 #define PLUMB_DUMP_IMPLEMENTATION

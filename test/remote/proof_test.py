@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the reference ran does not matter: on this machine and on a 64-bit ARM one (in an emulator) the same verdicts,
 numbers and first guilty layer, healthy and with a fault."""
 

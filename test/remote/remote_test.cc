@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // This machine as another one: what a workspace puts, runs, pulls and leaves. The ways over adb and ssh are tested
 // through the tool (adb_test.py, ssh_test.py).
-#include "plumb/remote.h"
+#include "plumb/tool/remote.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """device_check over OpenSSH: a real sshd on this machine, with a proxy in between whose cable can be pulled."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A forked child: devices of the host go on there; a driver with threads of its own is refused with a sentence. Nothing
 // hangs.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runtime on the NAIVE device: wiring, memory reuse, observers, errors.
 #include "plumb/network.h"
 
@@ -9,7 +10,7 @@
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/plumb.h"
-#include "plumb/support.h"
+#include "plumb/tool/support.h"
 #include "util/make_layer.h"
 
 namespace plumb {

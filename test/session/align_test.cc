@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A conversion compared with its original: what is equal, what differs first, and what cannot be compared.
 #include "plumb/align.h"
 

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // A baseline notices what got worse, and only that.
-#include "plumb/baseline.h"
+#include "plumb/tool/baseline.h"
 
 #include <cmath>
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole check in one call, and ending one from outside.
-#include "plumb/check_all.h"
+#include "plumb/tool/check_all.h"
 
 #include <atomic>
 #include <memory>
 
-#include "plumb/interrupt.h"
+#include "plumb/tool/interrupt.h"
 #include "session/session_test_util.h"
 
 namespace plumb {

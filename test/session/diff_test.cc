@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two dumps or sets of tensors compared: what is paired with what, what is judged how, and what the reports hold.
 #include "plumb/diff.h"
 

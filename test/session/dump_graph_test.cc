@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump that carries its own graph, judged without a model: ggml's operators, blocks of weights, memory that is
 // written into between two reads. Manifests that cannot be a graph end in one sentence.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump of ggml that carries its own graph, written entry by entry as examples/hooks/ggml_hook.h does.
 #ifndef PLUMB_TEST_SESSION_GGML_DUMP_H_
 #define PLUMB_TEST_SESSION_GGML_DUMP_H_

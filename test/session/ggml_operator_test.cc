@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ggml's operators one by one: a dump of one layer whose values NumPy computed in float64, as ggml's documentation and
 // tests define the operator, is aligned; with one value off by 2 % of the largest it is wrong. What ggml itself
 // computes is judged by test/tools/ggml.

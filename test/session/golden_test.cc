@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A golden is what a Python process leaves.
 #include "plumb/golden.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network inputs out of files, out of memory and generated: what is taken, what is said of it, and what is refused.
 #include "plumb/inputs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JudgeCall and ToleranceOf over tensors in memory; test/tools/judge has the many problems.
 #include <gtest/gtest.h>
 

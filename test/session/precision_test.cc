@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In what a foreign runtime computed and stored, believed per tensor and per product: what a run does not say of itself
 // hides no fault, what is healthy is aligned whichever layers chose 16 bits, and the last line tells what was found.
 #include <fmt/core.h>

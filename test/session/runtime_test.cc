@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads and instructions of the process, and the precisions of a device.
-#include "plumb/runtime.h"
+#include "plumb/plumb.h"
 
 #include "session/session_test_util.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small graphs and scratch folders for the tests of the session.
 #ifndef PLUMB_TEST_SESSION_SESSION_TEST_UTIL_H_
 #define PLUMB_TEST_SESSION_SESSION_TEST_UTIL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary operators: accuracy and special values against float64 on every ISA, broadcasting against plain index
 // arithmetic, any split of the range.
 #include "simd/binary.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of bytes beside sums in 64 bits, on every instruction set that has them: random numbers and the extremes at
 // which four products overflow 16 bits (255 x -128, 255 x 127) and rows of 70,000 overflow 32.
 #include "simd/byte_product.h"

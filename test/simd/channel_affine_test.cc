@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scales, shifts and clamped sums against float64, on every block size; NaN passes, tails are not overrun.
 #include "simd/channel_affine.h"
 

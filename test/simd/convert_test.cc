@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // float16 conversion against base/half.h: every half, and floats that tie, overflow, vanish or are special.
 #include "simd/convert.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrices of Winograd's algorithm, made at compile time, give a convolution exactly; along both axes and one.
 #include "simd/cook_toom.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution against float64 on every ISA: kernels 1 to 7 (not square too), strides, dilation, asymmetric
 // pads by output size, maps smaller than the kernel, row ranges, clamp, padded channels.
 #include "simd/depthwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A row times a matrix, as it lies and turned, against float64 on every ISA: rests of vectors and of rows, strides.
 #include "simd/gemv.h"
 

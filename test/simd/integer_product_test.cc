@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of integers beside sums in 64 bits, on every instruction set: random numbers and the extremes at which
 // products of neighbours overflow 16 bits (255 x -128, 255 x 127) and 32 bits (rows of 70,000).
 #include "simd/integer_product.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisations against float64 on every ISA: layer, instance and group norm, large means, constants; LRN in both
 // layouts with even and odd windows, several exponents, squares beyond float; PReLU.
 #include "simd/norm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling against plain float64 loops on every ISA: blocked and plain planes, kernels, strides, pads and both count
 // conventions, windows cut or wholly outside, adaptive, row ranges, wide planes, NaN, and no write outside the rows.
 #include "simd/pooling.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions against float64 on every ISA: rows and columns, any split, constants (where serial float sums drift), huge
 // values whose partial sums overflow float, NaN and infinity; arg max / min with ties, first and last.
 #include "simd/reduce.h"

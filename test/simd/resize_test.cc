@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resize against float64 for one, two and four taps in both axes, blocked and plain, odd widths and row ranges; nearest
 // is bit-exact.
 #include "simd/resize.h"

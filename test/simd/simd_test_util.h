@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the vector kernels share: every ISA of this CPU in turn, input ranges, and errors in units of tau.
 #ifndef PLUMB_TEST_DEVICE_SIMD_SIMD_TEST_UTIL_H_
 #define PLUMB_TEST_DEVICE_SIMD_SIMD_TEST_UTIL_H_

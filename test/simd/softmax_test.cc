@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and log-softmax against float64 on every ISA, with the tolerance of the first-order error analysis: rows,
 // columns, splits, in place, large spreads, constants, NaN and infinities.
 #include "simd/softmax.h"

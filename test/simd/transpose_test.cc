@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reorders and permutations move every element to its place, bit for bit, and touch nothing else.
 #include "simd/transpose.h"
 

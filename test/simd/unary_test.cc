@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every row of the unary tables against the C library in float64, on every ISA of this CPU: |error| <= tau / 4, tau
 // being model_check's tolerance for the operator (relative classes where the kernel has relative accuracy), NaN kept,
 // infinities and signs right, any length, in place.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution by simd/winograd.h and simd/panel.h, by hand, against float64: every form, both block sizes, tiles that
 // reach beyond the map, an addend, every number of pixels in a run.
 #include "simd/winograd.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tensor/float_text.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The images hold, by rows of three pixels: red, green, blue; (10,20,30), (40,50,60), (70,80,90). The JPEG is one
 // colour.
 #include "tensor/image.h"

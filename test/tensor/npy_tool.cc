@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For numpy_test.py: reads a tensor file and writes it again, `npy_tool IN OUT`, in OUT's format.
 #include <cstdio>
 

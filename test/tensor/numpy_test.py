@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exchanges .npy and .npz files with numpy: numpy writes, Plumb reads and writes again, numpy compares.
 
 Usage: numpy_test.py NPY_TOOL. Exit code 77 (skipped) where numpy is missing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every format through the front: round trips, and files that are cut off or damaged.
 #include "plumb/tensor_file.h"
 

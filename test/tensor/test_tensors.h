@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors that are awkward to write down, one per dtype, and comparison bit by bit (every NaN equals every NaN).
 #ifndef PLUMB_TEST_FORMAT_TENSOR_TEST_TENSORS_H_
 #define PLUMB_TEST_FORMAT_TENSOR_TEST_TENSORS_H_

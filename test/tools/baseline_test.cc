@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check in continuous integration: --junit and --baseline.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // blob_diff as users call it: exit codes, mixed formats, rules, dumps of two devices and of TNN.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every blob of a model as NAIVE computes it, by way of model_run's dump: what the tests of --subject begin with.
 #ifndef PLUMB_TEST_TOOLS_BLOBS_OF_NAIVE_H_
 #define PLUMB_TEST_TOOLS_BLOBS_OF_NAIVE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a tool of this build through its real command line.
 #ifndef PLUMB_TEST_TOOLS_COMMAND_H_
 #define PLUMB_TEST_TOOLS_COMMAND_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --constant: a network input of an .onnx becomes a constant in every tool that loads a model.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first start of OPENCL on a machine: compiling is shown on a terminal, and a HOME that cannot be written is no
 // missing driver. Through the real command line.
 #include <gtest/gtest.h>

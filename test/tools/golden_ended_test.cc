@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A signal that ends model_check ends the Python that it started, and takes the temporary folder away.
 #include <gtest/gtest.h>
 

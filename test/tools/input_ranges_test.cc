@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What generated inputs are drawn from: what the graph allows. Through the tools, and FindInputRanges itself.
 #include "graph/input_ranges.h"
 

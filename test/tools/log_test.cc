@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PLUMB_LOG: what was decided on the way is said on standard error when it is asked for, and only then. Through the
 // real command line.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """model_check --subject: memory does not grow with a subject that is a file. A chain of 36 layers of 8 MiB each, stored
 and deflated in an .npz and as a folder of .npy, is judged within 250 MiB.
 

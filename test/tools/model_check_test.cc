@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check, model_run, model_info and device_info as users call them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_convert through its command line: what it writes, what it says, its exit codes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whoever is at the door with something else than was expected is told the next step, or it is simply taken.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake -DBIN=<build>/bin "-DTOOLS=a b" -P only_tools.cmake: the folder that the README names holds the tools and
 # nothing else.
 cmake_minimum_required(VERSION 3.20)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check --subject beside an .onnx: what the import did away with is judged, too, under the names of its nodes.
 #include <gtest/gtest.h>
 

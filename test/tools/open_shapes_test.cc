@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models whose file leaves dims open, through the tools: an open batch, shapes of files, suggestions that run when
 // pasted.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check --op through its real command line.
 #include <gtest/gtest.h>
 

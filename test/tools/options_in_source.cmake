@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The library names fields and values, never a tool's option: no text in source/ has one, be it an error, a report or a
 # comment. (-x options are not looked for: too many texts hold a dash.)
 # cmake -DSOURCE=<source folder> -P options_in_source.cmake

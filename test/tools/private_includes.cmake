@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The tools are clients of the library: no file of tools/ (tools/bench apart) includes a header of source/.
 # cmake -DTOOLS=<tools folder> -P private_includes.cmake
 cmake_minimum_required(VERSION 3.20)

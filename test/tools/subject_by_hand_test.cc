@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check --subject with what a program of one's own writes: raw files that are named by blob and dims, flat
 // arrays, a manifest of four fields per file. Through the real command line.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check --subject with what other tools write (source/interop/foreign_formats.h): made here as their
 // documentation says, judged through the real command line. Each format: healthy is aligned, a planted fault is named,
 // and what is cut off, contradicts itself or leads out of the folder is one sentence and exit code 2.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check --subject: what another runtime dumped, judged through the real command line. NAIVE's own dump is the
 // healthy subject; faults are planted into its tensors. One file although it is long: every test here changes one
 // tensor or option of the same healthy subject, which the fixture makes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command lines that TNN's pages print (doc/en/development/model_check_en.md, doc/en/user/test_en.md and the usage
 // texts of model_check, TNNTest and converter.py), as they are printed there, on a small network.
 #include <gtest/gtest.h>

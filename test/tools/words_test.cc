@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One vocabulary over all tools, through their real command lines: every tool with every common spelling, TNN's among
 // them; what is misspelt, what would do nothing, and where output goes.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention as exporters write it, in all its forms: graphs for the tests of the kernels and of the verdict.
 #ifndef PLUMB_TEST_UTIL_ATTENTION_GRAPH_H_
 #define PLUMB_TEST_UTIL_ATTENTION_GRAPH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GuardedTensor: a tensor between two zones of a known pattern, so that a stray write of a kernel is seen.
 #ifndef PLUMB_TEST_UTIL_GUARDED_TENSOR_H_
 #define PLUMB_TEST_UTIL_GUARDED_TENSOR_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A runtime that quantises a float model by itself, simulated: weights of products rounded to int8, every float tensor
 // to a grid of at most 256 steps over its range. Layers are computed by the reference, on what the layers before them
 // stored.

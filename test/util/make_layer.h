@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer with default parameters, for graphs that tests build by hand.
 #ifndef PLUMB_TEST_UTIL_MAKE_LAYER_H_
 #define PLUMB_TEST_UTIL_MAKE_LAYER_H_

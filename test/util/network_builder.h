@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small networks for the device tests, built layer by layer with random weights, and how to run them.
 #ifndef PLUMB_TEST_UTIL_NETWORK_BUILDER_H_
 #define PLUMB_TEST_UTIL_NETWORK_BUILDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One case of the operator test: an operator, its parameters by name (op/core/named_params.h), its inputs, and what
 // must come out.
 //
@@ -17,8 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "plumb/dtype.h"
-#include "plumb/shape.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

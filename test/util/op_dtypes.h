@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases for other dtypes from one: operators that move elements carry all of them, those that compute floats f64, too.
 #ifndef PLUMB_TEST_UTIL_OP_DTYPES_H_
 #define PLUMB_TEST_UTIL_OP_DTYPES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A case of the operator test as a graph of one layer with its tensors.
 #ifndef PLUMB_TEST_UTIL_OP_GRAPH_H_
 #define PLUMB_TEST_UTIL_OP_GRAPH_H_

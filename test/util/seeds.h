@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many random inputs a test tries.
 #ifndef PLUMB_TEST_UTIL_SEEDS_H_
 #define PLUMB_TEST_UTIL_SEEDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gross fault for any tensor.
 #ifndef PLUMB_TEST_UTIL_SPOILT_H_
 #define PLUMB_TEST_UTIL_SPOILT_H_

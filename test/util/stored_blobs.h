@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A subject whose tensors a test holds in memory.
 #ifndef PLUMB_TEST_UTIL_STORED_BLOBS_H_
 #define PLUMB_TEST_UTIL_STORED_BLOBS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd convolutions in fp32 for any tile and points, with matrices made by elimination: no code shared with the
 // devices or with the reference's bound.
 #ifndef PLUMB_TEST_UTIL_WINOGRAD_EMULATION_H_

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times X86 beside ONNX Runtime on the same .onnx files, in interleaved rounds: the least times and their ratio.
 
   tools/bench/against_onnxruntime.py a.onnx b.onnx   those files

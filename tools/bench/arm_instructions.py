@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Counts what an emulator cannot time: the instructions of one Forward on ARM against the multiply-adds needed.
 
   tools/bench/arm_instructions.py                             mobilenet_v1 and squeezenet_v1.0 on maps of 64 x 64

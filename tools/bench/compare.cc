@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench_compare: how fast float blobs are compared with all metrics, in GB/s of both arrays, on one thread and on two.
 //
 // The values are a float blob and the same with rounding errors, as a checker sees them; "gain" has the same relative

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // A plugin of qemu-user that counts what a program executes: for each translated block a line of how often it ran, its
 // function and the mnemonics of its instructions.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench_dump [MODEL [FOLDER]]: how fast ready host arrays become a dump, against one plain write per file of the same
 // bytes.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_dump_header [FOLDER]: plumb_dump.h's npy dump against plain fwrite of the same bytes, and the memory it takes.
  * bench_dump_header forward with|without: ten Forwards of a hundred small layers, with the dumper's calls (off) or
  * without them; tools/bench/run.py counts the instructions of Forward.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes everyday image networks at their published sizes as ONNX, with random weights: what the five networks of
 test/data do not show (inverted residuals, channel shuffle, squeeze and excite, wide Inception blocks).
 

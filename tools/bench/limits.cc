@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The limits of one core: multiply-adds per second of its widest vectors (or of AVX2's: argument AVX2), and bytes per
 // second read from memory. Prints "gflops=... gbytes=...". x86-64 with GCC or Clang; compiled by run.py.
 #include <immintrin.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Times X86 beside other CPU runtimes on trained networks out of packages of PyPI, those of real_networks_test.py, in
 interleaved rounds: least milliseconds, and the medians over the networks of each runtime's time over ours.
 

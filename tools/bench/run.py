@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures Plumb and prints one table with ratios; --json keeps every number.
 
   tools/bench/run.py                        build/release, the five float networks, 1 and 2 threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench_tensor_files [FOLDER]: how fast tensors become files, against fprintf("%.9f\n") and against a plain write.
 //
 // The values are normal ones with 35 % zeros, as after a ReLU. All rows of a round run one after the other on the same

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/cli.h"
 
 #include <fmt/core.h>
@@ -20,7 +21,7 @@
 #include "common/guard.h"
 #include "common/option_words.h"
 #include "common/print.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every tool shares: the command line, values of options, terminals, progress.
 #ifndef PLUMB_TOOLS_COMMON_CLI_H_
 #define PLUMB_TOOLS_COMMON_CLI_H_
@@ -8,9 +9,9 @@
 #include <vector>
 
 #include "common/command_line.h"
-#include "plumb/exit_code.h"
-#include "plumb/shape.h"
 #include "plumb/status.h"
+#include "plumb/tensor.h"
+#include "plumb/tool/exit_code.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/command_line.h"
 
 #include <fmt/core.h>
@@ -11,9 +12,9 @@
 #include "common/cli.h"
 #include "common/command_line_impl.h"
 #include "common/print.h"
-#include "plumb/environment.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
+#include "plumb/tool/environment.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line of every tool. Options are declared by their name in vocabulary.h, which knows every way to spell
 // them; GNU's and gflags' styles mean the same (-mp x, --mp=x, -m=x). Lists take commas, spaces and repeats.
 #ifndef PLUMB_TOOLS_COMMON_COMMAND_LINE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --generate FOLDER, which the build calls and --help does not show: the tool's manual page and its completion for
 // bash, zsh and fish, where an installation's share/ has them. All of them are made of what --help is made of.
 #include <fmt/core.h>
@@ -9,8 +10,8 @@
 
 #include "common/cli.h"
 #include "common/command_line_impl.h"
-#include "plumb/file.h"
 #include "plumb/plumb.h"
+#include "plumb/tool/file.h"
 
 namespace plumb {
 namespace {

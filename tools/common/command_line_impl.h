@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CommandLine is made of, for its four files: command_line.cc (declaring), command_line_read.cc,
 // command_line_help.cc, command_line_generate.cc.
 #ifndef PLUMB_TOOLS_COMMON_COMMAND_LINE_IMPL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the words of a command line to options, values and places; the rules between them.
 #include <fmt/core.h>
 
@@ -7,7 +8,7 @@
 #include "common/command_line_impl.h"
 #include "common/outputs.h"
 #include "common/print.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/compile_progress.h"
 
 #include <fmt/core.h>
@@ -6,7 +7,7 @@
 #include <cstdlib>
 
 #include "common/cli.h"
-#include "plumb/terminal.h"
+#include "plumb/tool/terminal.h"
 
 namespace plumb {
 

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line on a terminal's standard error while a driver compiles kernels: the first start of OPENCL takes half a minute.
 #ifndef PLUMB_TOOLS_COMMON_COMPILE_PROGRESS_H_
 #define PLUMB_TOOLS_COMMON_COMPILE_PROGRESS_H_
 
 #include <string>
 
-#include "plumb/compiling.h"
+#include "plumb/tool/compiling.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --constant NAME=VALUES or NAME=FILE: network inputs of an ONNX model that become constants
 // (LoadOptions::input_values).
 #ifndef PLUMB_TOOLS_COMMON_CONSTANTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/dumping.h"
 
 #include <fmt/core.h>
@@ -5,7 +6,7 @@
 #include <cstdio>
 
 #include "plumb/dump.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dumps of a tool's networks (DUMP_*, doc/dump.md): where they go, and what is said of them at the end.
 #ifndef PLUMB_TOOLS_COMMON_DUMPING_H_
 #define PLUMB_TOOLS_COMMON_DUMPING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/guard.h"
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 #include <system_error>
 
 #include "common/cli.h"
-#include "plumb/file.h"
+#include "plumb/tool/file.h"
 
 namespace plumb {
 namespace {

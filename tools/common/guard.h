@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a tool owes its caller whatever happens: one sentence and an exit code of ours, no half-written file.
 #ifndef PLUMB_TOOLS_COMMON_GUARD_H_
 #define PLUMB_TOOLS_COMMON_GUARD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input options that model_check, model_run and model_convert share.
 #ifndef PLUMB_TOOLS_COMMON_INPUTS_H_
 #define PLUMB_TOOLS_COMMON_INPUTS_H_

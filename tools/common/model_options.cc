@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/model_options.h"
 
 #include <fmt/core.h>
@@ -10,8 +11,7 @@
 #include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
-#include "plumb/runtime.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model, device and thread options that model_check, model_run and model_info share.
 #ifndef PLUMB_TOOLS_COMMON_MODEL_OPTIONS_H_
 #define PLUMB_TOOLS_COMMON_MODEL_OPTIONS_H_
@@ -9,7 +10,7 @@
 
 #include "common/cli.h"
 #include "common/constants.h"
-#include "plumb/check_all.h"
+#include "plumb/tool/check_all.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's errors and reports name its fields ("InputOptions::range: ..."); who calls a tool knows options
 // ("--input-range: ..."). This is the one place where they are mapped, for the tools and for plumbnn's reports, which
 // are model_check's.

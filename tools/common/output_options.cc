@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/output_options.h"
 
 #include <sys/ioctl.h>
@@ -8,7 +9,7 @@
 
 #include "common/option_words.h"
 #include "common/print.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

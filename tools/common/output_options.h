@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a tool prints: --color, --verbose, --quiet and the width of what it prints on.
 #ifndef PLUMB_TOOLS_COMMON_OUTPUT_OPTIONS_H_
 #define PLUMB_TOOLS_COMMON_OUTPUT_OPTIONS_H_

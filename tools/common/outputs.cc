@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/outputs.h"
 
 #include <fmt/core.h>
@@ -8,8 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "plumb/file.h"
-#include "plumb/terminal.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/terminal.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where reports and results go: tried before the work, and "-" for standard output.
 #ifndef PLUMB_TOOLS_COMMON_OUTPUTS_H_
 #define PLUMB_TOOLS_COMMON_OUTPUTS_H_
@@ -15,7 +16,7 @@ Status CheckOutputFile(const std::string& option, const std::string& path);
 // The same for a folder that is made when it is missing.
 Status CheckOutputFolder(const std::string& option, const std::string& path);
 
-// WriteFile; "-" is standard output (WriteData of plumb/terminal.h), whether reserved or not.
+// WriteFile; "-" is standard output (WriteData of plumb/tool/terminal.h), whether reserved or not.
 Status WriteOutput(const std::string& path, std::string_view bytes);
 
 }  // namespace plumb

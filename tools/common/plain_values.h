@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TNNTest's -ip: a text of plain numbers.
 #ifndef PLUMB_TOOLS_COMMON_PLAIN_VALUES_H_
 #define PLUMB_TOOLS_COMMON_PLAIN_VALUES_H_

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 // How tools print: a sentence of ours with values in it, or a text that is laid out already. Both end in
-// plumb/terminal.h; nothing else in tools/ writes to the terminal.
+// plumb/tool/terminal.h; nothing else in tools/ writes to the terminal.
 #ifndef PLUMB_TOOLS_COMMON_PRINT_H_
 #define PLUMB_TOOLS_COMMON_PRINT_H_
 
@@ -9,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "plumb/terminal.h"
+#include "plumb/tool/terminal.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/vocabulary.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words of all tools: one row per option, with every way to spell it. A tool adds an option by its name and gets
 // its spellings, so that a word means the same everywhere; TNN's (of its model_check, TNNTest and converters) are among
 // them. One dash or two, `-` or `_`, `=` or a space: all the same.

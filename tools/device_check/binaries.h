@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which program is right for a machine: found beside this build or in a folder, and looked at before it is pushed.
 #ifndef PLUMB_TOOLS_DEVICE_CHECK_BINARIES_H_
 #define PLUMB_TOOLS_DEVICE_CHECK_BINARIES_H_

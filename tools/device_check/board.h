@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What several machines print and are doing at once: each thing whole, and one bar for all.
 #ifndef PLUMB_TOOLS_DEVICE_CHECK_BOARD_H_
 #define PLUMB_TOOLS_DEVICE_CHECK_BOARD_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modes in which the machine only dumps and this one judges: with our model_run, in parts; or with a program of the
 // user's own.
 #include <fmt/core.h>
@@ -10,8 +11,8 @@
 #include "device_check/job.h"
 #include "device_check/parts.h"
 #include "device_check/report.h"
-#include "plumb/file.h"
-#include "plumb/printing.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

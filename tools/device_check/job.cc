@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_check/job.h"
 
 #include <fmt/core.h>
@@ -15,9 +16,9 @@
 #include "common/vocabulary.h"
 #include "device_check/binaries.h"
 #include "device_check/report.h"
-#include "plumb/environment.h"
-#include "plumb/file.h"
-#include "plumb/printing.h"
+#include "plumb/tool/environment.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One machine's part of a call: what is pushed there, what runs there, and what comes back.
 #ifndef PLUMB_TOOLS_DEVICE_CHECK_JOB_H_
 #define PLUMB_TOOLS_DEVICE_CHECK_JOB_H_
@@ -11,7 +12,7 @@
 #include "device_check/board.h"
 #include "device_check/options.h"
 #include "device_check/parts.h"
-#include "plumb/remote.h"
+#include "plumb/tool/remote.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One manifest of the parts that a device dumped: what a program there wrote, so everything in it is looked at.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // device_check: runs a check on a phone or a board, over adb or ssh, and prints its report here.
 #include <fmt/core.h>
 
@@ -9,9 +10,9 @@
 #include "common/print.h"
 #include "device_check/job.h"
 #include "device_check/payload.h"
-#include "plumb/file.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_check/options.h"
 
 #include <fmt/core.h>
@@ -5,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "plumb/environment.h"
+#include "plumb/tool/environment.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_check/parts.h"
 
 #include <fmt/core.h>
@@ -6,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "plumb/file.h"
+#include "plumb/tool/file.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A dump that comes in parts: which layers make one, and the parts as one folder.
 #ifndef PLUMB_TOOLS_DEVICE_CHECK_PARTS_H_
 #define PLUMB_TOOLS_DEVICE_CHECK_PARTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model and the inputs made ready on this machine: what the machines cannot read is converted.
 #ifndef PLUMB_TOOLS_DEVICE_CHECK_PAYLOAD_H_
 #define PLUMB_TOOLS_DEVICE_CHECK_PAYLOAD_H_

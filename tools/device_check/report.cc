@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device_check/report.h"
 
 #include <fmt/core.h>
@@ -7,8 +8,8 @@
 #include <limits>
 #include <system_error>
 
-#include "plumb/file.h"
-#include "plumb/terminal.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/terminal.h"
 
 namespace plumb {
 namespace {

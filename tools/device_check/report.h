@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON that model_check wrote on another machine: somebody else's text, read field by field. The verdict, its line
 // and its exit code are made of it here, by the function that makes them of a check of our own.
 #ifndef PLUMB_TOOLS_DEVICE_CHECK_REPORT_H_

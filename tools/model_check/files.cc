@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model_check/files.h"
 
 #include <fmt/core.h>
@@ -10,11 +11,11 @@
 
 #include "common/outputs.h"
 #include "common/print.h"
-#include "plumb/file.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
 #include "plumb/report.h"
 #include "plumb/tensor_file.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check's comparisons of whole tensors without a bound, and the files that it writes: TNN's options -e, -f, -b,
 // -a, -do and -du with their meaning (doc/check.md), without TNN's silent passes.
 #ifndef PLUMB_TOOLS_MODEL_CHECK_FILES_H_

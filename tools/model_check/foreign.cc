@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model_check/foreign.h"
 
 #include <fmt/core.h>
@@ -6,8 +7,8 @@
 
 #include "common/model_options.h"
 #include "common/vocabulary.h"
-#include "plumb/printing.h"
 #include "plumb/report.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options that bring other runtimes in: --subject (what is judged) and --golden (what is taken as right).
 #ifndef PLUMB_TOOLS_MODEL_CHECK_FOREIGN_H_
 #define PLUMB_TOOLS_MODEL_CHECK_FOREIGN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check: runs a network on devices, operator by operator beside the float64 reference, and names the guilty
 // layer.
 #include <fmt/core.h>
@@ -7,7 +8,7 @@
 #include "model_check/operator.h"
 #include "model_check/options.h"
 #include "model_check/run.h"
-#include "plumb/environment.h"
+#include "plumb/tool/environment.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model_check/operator.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // model_check --op Softmax: one operator call, judged in place of a network (plumb/judge.h, doc/judge.md).
 #ifndef PLUMB_TOOLS_MODEL_CHECK_OPERATOR_H_
 #define PLUMB_TOOLS_MODEL_CHECK_OPERATOR_H_

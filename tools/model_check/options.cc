@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model_check/options.h"
 
 #include <fmt/core.h>

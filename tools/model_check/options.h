@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What model_check is asked for.
 #ifndef PLUMB_TOOLS_MODEL_CHECK_OPTIONS_H_
 #define PLUMB_TOOLS_MODEL_CHECK_OPTIONS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model_check/run.h"
 
 #include <fmt/core.h>
@@ -7,9 +8,9 @@
 #include "common/option_words.h"
 #include "common/outputs.h"
 #include "common/print.h"
-#include "plumb/interrupt.h"
 #include "plumb/plumb.h"
-#include "plumb/printing.h"
+#include "plumb/tool/interrupt.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One call of model_check: the model, its inputs, and what is judged on them, one after the other.
 #ifndef PLUMB_TOOLS_MODEL_CHECK_RUN_H_
 #define PLUMB_TOOLS_MODEL_CHECK_RUN_H_
@@ -9,10 +10,10 @@
 
 #include "common/dumping.h"
 #include "model_check/options.h"
-#include "plumb/baseline.h"
-#include "plumb/check_all.h"
 #include "plumb/report.h"
 #include "plumb/session.h"
+#include "plumb/tool/baseline.h"
+#include "plumb/tool/check_all.h"
 
 namespace plumb {
 

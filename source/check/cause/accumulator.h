@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Was a sum of products accumulated in fewer bits than it should have been? The signature of a low-precision
 // accumulator: the difference collapses when the same terms are summed in f16 or bf16 in the device's order.
 #ifndef PLUMB_CHECK_CAUSE_ACCUMULATOR_H_

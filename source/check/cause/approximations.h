@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Approximations of a function that no table of formulas can list: cut off at a limit, read from a table of so many
 // entries, a polynomial. Which one is found from what the device wrote for each x.
 #ifndef PLUMB_CHECK_CAUSE_APPROXIMATIONS_H_

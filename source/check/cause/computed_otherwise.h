@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Alternatives: what the layers of a wrong step may have been computed as in place of what the graph says (another
 // epsilon, the tanh form of GELU, another coordinate mode, f16 weights ...). One that explains the step's output within
 // its own bound is the cause that the report names; the verdict stays.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cause: weights of one block count more or less than they should. Weights in blocks of 16, 32 or 256 share a scale;
 // where a kernel takes a wrong one, one output differs, in every row by the same multiple of what that block brings.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cause: some batch elements, channels, rows or columns of an output hold the values of others (stale, or written
 // from the wrong place), and all else is right.
 #include <fmt/core.h>

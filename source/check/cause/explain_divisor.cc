@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cause: a divisor of few bits. Reciprocals and roots that hardware reads from a table are right to 11 to 14 bits, in
 // no way that could be replayed: every row of a softmax or a norm is then off by a factor of its own, every element of
 // a quotient by a relative error of its own, neither of which has a direction.

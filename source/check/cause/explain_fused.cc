@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The excuse of a step that is off on its own inputs: a larger group, or the step itself when it is one, was computed
 // as one function (fused.h) and is within the bound of that, from the group's own inputs.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Causes: the step, or a larger group that ends in it, computed otherwise than the graph says. Each is confirmed by a
 // replay within its own bound.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cause in int8 subjects and behind a graph's own DequantizeLinear: x86 without VNNI multiplies u8 by i8 in pairs
 // whose sum saturates at 16 bits (vpmaddubsw), as ONNX Runtime and oneDNN do there; they advise weights of 7 bits.
 // Pairs are neighbouring channels, or terms of a row.

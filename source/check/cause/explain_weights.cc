@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cause "weights of another layer": a product of the step that has the weights, or weights and bias, of a layer of
 // its kind and shape, as a table of weights that is off by one hands them out.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The excuse of DynamicQuantizeLinear's scale where the tensor is 0 everywhere: (max - min) / 255 is 0, which nothing
 // can be divided by. ONNX Runtime takes 1. The integers are the zero point either way.
 #include "check/cause/explainers.h"

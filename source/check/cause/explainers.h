@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explainers: what may explain a step that is wrong or grey. One table (explainers.cc) lists them in the order in which
 // they are asked; the first of a kind that answers counts. An excuse makes the step what it is as that computation
 // (of the graph's own values in another way), a cause names what was computed instead and leaves the verdict, a hint

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fused: the larger groups that a runtime may have computed as one although a subject has tensors for what lies inside.
 // OpenVINO fuses GELU, HardSwish, Swish and norms by their pattern and computes exposed inner tensors once more, apart:
 // the pattern's last layer is then judged on inputs that it never read. Replayed from the group's own inputs, with the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input comes first: the same network input as two sources have it (-i, golden, subject), and what would explain a
 // difference: channels swapped, NCHW read as NHWC, another mean or scale. An order-invariant number never acquits.
 #ifndef PLUMB_CHECK_CAUSE_INPUT_MATCH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals: for one layer the ways in which runtimes, converters and exporters are known to compute it otherwise, as
 // tables of operators and functions: known_ways.cc (functions and parameters), known_ways_element.cc (operands of
 // element-wise layers, layers left out), known_ways_norm.cc, known_ways_statistics.cc (of other elements),

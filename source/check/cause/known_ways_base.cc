@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for rotary embeddings whose angles are those of another base: tables of cos(place base^(-2 j / size)) and
 // of sines, wherever a product reads them.
 #include <fmt/core.h>

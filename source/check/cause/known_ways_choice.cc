@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for layers that choose: the smallest for the largest, another comparison, the other branch or piece.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for a product of floats behind a DequantizeLinear (Q-DQ), which its runtime computed in integers: padding
 // by 0, another channel's scale, an i32 bias of another channel, sums of 16 bits, a zero point that is not subtracted.
 #include <fmt/core.h>

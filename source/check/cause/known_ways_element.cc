@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for element-wise layers: the layer left out (a fused activation, a bias, gamma, a mask, a scale that got
 // lost), another constant (epsilon, the scale of attention), an operand along another axis, a mask that is one off.
 #include <fmt/core.h>

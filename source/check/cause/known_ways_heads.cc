@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for parts of operands that are the first part's: heads that read the keys or values of head 0, masks, keys
 // and values of the first batch element; and for one operand of a product that is rounded alone.
 #include <fmt/core.h>

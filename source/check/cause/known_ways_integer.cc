@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for convolutions and products of integers, which are imported as what they consist of: zero points
 // subtracted, pads, PlumbMatMulInteger, an i32 bias, scales, QuantizeLinear.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for means and norms over other lanes than the row has: whole vectors alone, or a row that is padded to
 // whole vectors.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for masks: what kernels make of a row whose keys a mask hides all, a mask that one head does not get; and
 // dropout as it is in training.
 #include <fmt/core.h>

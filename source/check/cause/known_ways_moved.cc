@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for layers that move elements or pick one of a window: one element further, operands in another order,
 // maxima that start at zero, windows divided by another count.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for sums of products in fewer bits: weights, operands and biases rounded to f16, bf16, tf32, fp8, int8,
 // int4 in groups, and what goes together. Of a step of one product some of its sums tell which of them are worth a
 // replay; of any other step the usual ones are replayed.

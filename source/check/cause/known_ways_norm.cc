@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for normalisations, in one layer or in single operators.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for layers that only move elements, and for what products read: axes in another order, heads and tokens
 // exchanged, parts tiled for repeated, a cache that is shifted or whose newest slot is missing.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for sums of products: the order of their weights, their bias, pads and kernels.
 #include "check/cause/known_ways_util.h"
 #include "op/convolution.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for recurrent layers: gates in another order, the other direction, a bias or a state that is not read, what
 // is not rounded to 8 bits.
 #include <fmt/core.h>

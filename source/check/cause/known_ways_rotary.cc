@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for rotary embeddings, however a step spells them: pairs side by side taken for halves, turned the other
 // way, of the place before or behind. x -> y is found as what lies between a blob and the layer that puts the turned
 // pairs together; the pairs of another order are the same turning of a reordered x, put back in order.

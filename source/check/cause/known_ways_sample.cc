@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for layers that sample an image or turn channels into pixels: their other modes.
 #include <fmt/core.h>
 

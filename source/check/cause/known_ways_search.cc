@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Searches for a number that a proposal has in place of the layer's own; what is computed from the input anew.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for normalisations whose mean and variance are those of other elements: of the whole batch (training mode),
 // along another axis.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for terms of a sum that count another number of times: a residual that is added twice, the alpha and beta
 // of a Gemm.
 #include <fmt/core.h>

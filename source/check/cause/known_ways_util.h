@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of proposals share.
 #ifndef PLUMB_CHECK_CAUSE_KNOWN_WAYS_UTIL_H_
 #define PLUMB_CHECK_CAUSE_KNOWN_WAYS_UTIL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Were the sums inside a softmax or a norm accumulated in fewer bits than they should have been? Each row then has a
 // sum, or a mean and a variance, of its own that no bound of f32 explains; the same sums in f16 or bf16 in the device's
 // order make the difference collapse.

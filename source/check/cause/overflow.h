@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Overflow: a device's values are infinite or NaN where the reference, which computes in f64, has finite ones because
 // an intermediate value passes f32's largest (squares of 1e20, say). Found before other causes: two infinities agree
 // with any.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A proposal: one layer computed in another way, which a replay may confirm; and what proposals are made from.
 #ifndef PLUMB_CHECK_CAUSE_PROPOSAL_H_
 #define PLUMB_CHECK_CAUSE_PROPOSAL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The terms of some outputs of a step of one sum of products or of plain terms: what a hypothesis about its weights,
 // operands or accumulator makes of them costs next to nothing, where a replay of the step costs all of it.
 #ifndef PLUMB_CHECK_CAUSE_SAMPLE_SUMS_H_

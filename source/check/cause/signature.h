@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a wrong output looks like, in words: zeros, turned axes, only the border, a factor, rounded to f16. A hint for
 // whoever looks for the cause, no verdict.
 #ifndef PLUMB_CHECK_CAUSE_SIGNATURE_H_

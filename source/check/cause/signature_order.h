@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signatures of right values in the wrong place: other axes, packed channels, shifted pixels.
 #ifndef PLUMB_CHECK_CAUSE_SIGNATURE_ORDER_H_
 #define PLUMB_CHECK_CAUSE_SIGNATURE_ORDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where an element lies when a tensor's axes stand in another order in memory than its shape says.
 #ifndef PLUMB_CHECK_CORE_AXIS_ORDER_H_
 #define PLUMB_CHECK_CORE_AXIS_ORDER_H_
@@ -5,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plumb/shape.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

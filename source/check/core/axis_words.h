@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of an output's axes for reasons.
 #ifndef PLUMB_CHECK_CORE_AXIS_WORDS_H_
 #define PLUMB_CHECK_CORE_AXIS_WORDS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a run was compared, and whether that is enough for a verdict.
 #ifndef PLUMB_CHECK_CORE_COVERAGE_H_
 #define PLUMB_CHECK_CORE_COVERAGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constant scales and shifts that follow each other in a fused group: a device may fold them into one scale and one
 // shift beforehand and rounds these, not what lies between them. Where the members' shifts cancel, that is more.
 #ifndef PLUMB_CHECK_CORE_FOLDING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors are taken in pieces of fixed size on all threads, so that a fingerprint does not depend on the thread count.
 #include "check/core/inspect.h"
 

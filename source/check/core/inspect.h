@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the checker needs of each blob that it meets: float64 values, whether all are finite, and a fingerprint.
 #ifndef PLUMB_CHECK_CORE_INSPECT_H_
 #define PLUMB_CHECK_CORE_INSPECT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors are compared in pieces of fixed size, on all threads; pieces are joined in order, so that no sum depends on
 // the thread count. Within a piece floats go by blocks through a vector loop that sums and finds the block's largest
 // errors; a block is looked at again only for the position of a new largest error, and when it holds NaN or infinities.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics: the classic numbers of a difference between two tensors, computed together in one pass.
 #ifndef PLUMB_CHECK_CORE_METRICS_H_
 #define PLUMB_CHECK_CORE_METRICS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eight doubles at a time, for loops that are compiled once per instruction set (see PLUMB_FOR_EACH_ISA).
 //
 // Every variant does the same operations in the same order on eight lanes and rounds after each (fused multiply-add

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time for one step of hundreds of layers: following errors through it, or looking for what it computes instead, may
 // take a hundred times what running it takes.
 #ifndef PLUMB_CHECK_CORE_STEP_BUDGET_H_
@@ -6,7 +7,7 @@
 #include <chrono>
 #include <optional>
 
-#include "plumb/interrupt.h"
+#include "plumb/tool/interrupt.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a step's inputs exercise the weights of its products: behind zeros (an input that deployment tools feed where
 // none is given, dead channels) any weights are right.
 #ifndef PLUMB_CHECK_JUDGE_EXERCISED_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Judge: one output blob of a step against the reference's replay and its bound (doc/check.md, "The rule").
 //   E = max |e| / tau      R = rms(8 e / tau)      R_channel: the same over each channel of at least 64 values
 //   wrong: E > 4, R > 2, R_channel > 6, or the slope test (sums of products only)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one output blob of a step is judged by: what the device wrote, the reference's replay and its bound.
 #ifndef PLUMB_CHECK_JUDGE_JUDGE_INPUT_H_
 #define PLUMB_CHECK_JUDGE_JUDGE_INPUT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NarrowProducts: sums of products of fewer bits (weights of int8 or f16, operands rounded as the network runs) in a
 // subject that is fp32 otherwise, as runtimes keep weights alone (MNN's weightQuantBits, LiteRT's weight-only and
 // dynamic-range models, ncnn's f16 storage). The causes of what is beyond fp32 say how; where they say the same of most

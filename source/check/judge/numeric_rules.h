@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumericRules: what of a judgement depends on how a run's numbers are computed and stored. The rows of NumericModel
 // share three of them: floats (fp32, its products by other algorithms or of narrower operands), 16 bits (blobs stored
 // as f16 or bf16) and grids (int8). The judge asks them and knows no arithmetic by its name; another kind of numbers is

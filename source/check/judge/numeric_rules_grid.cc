@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blobs that lie on grids of int8, whose scales the runtime chose (int8.h).
 #include <cmath>
 

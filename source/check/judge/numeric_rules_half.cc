@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blobs that stand in the dump as f16 or bf16: the replay reads the rounded values; a step that is off on these very
 // values may have read them before they were rounded, or rounded what stands in f32.
 #include <algorithm>

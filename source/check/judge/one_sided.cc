@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/judge/one_sided.h"
 
 #include <fmt/core.h>
@@ -10,7 +11,7 @@
 
 #include "base/text.h"
 #include "base/threads.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OneSided: whether an output was stored by rounding to nearest, or to one side: by truncation, floor, half away ...
 //   Which of the two storable values next to the reference is the nearest is known where the bound of the arithmetic
 //   (tau, without that of storing) is far below the distance of the two; ties are told where the reference is one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OtherProducts: other ways to compute sums of products (Winograd's algorithm, operands of 16 bits; in a run of 16 bits
 // sums that are rounded so, too), found in one pass over a foreign runtime's tensors: a step that is beyond the run's
 // model is judged by their bounds while its tensors are at hand, and what it is stands when the whole run is known.

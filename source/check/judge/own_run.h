@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OwnRun: the reference's own run from the network's inputs, step by step beside the judged one. What a step's replay
 // differs from it by is inherited. Holds live blobs only.
 #ifndef PLUMB_CHECK_JUDGE_OWN_RUN_H_

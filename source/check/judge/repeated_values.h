@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RmsOfDistinct: R of a function of one variable. Where its argument repeats (or is so large that a tanh is 1) it
 // repeats its value and its error: a field of them is one error, not many, and counts once. So do recurrent layers.
 #ifndef PLUMB_CHECK_JUDGE_REPEATED_VALUES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules for comparing two tensors without a model, and so without a bound (plumb/diff.h).
 #include <fmt/core.h>
 
@@ -8,7 +9,7 @@
 #include "base/text.h"
 #include "check/core/metrics.h"
 #include "plumb/diff.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scene: the run that is judged: whose it is, its graph and steps, what can be read of it, and how it counts numbers.
 #ifndef PLUMB_CHECK_JUDGE_SCENE_H_
 #define PLUMB_CHECK_JUDGE_SCENE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/judge/softmax_rows.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of attention that hold zeros alone: weights add up to 1, however uncertain each of them is. A mask of -1e9
 // rounds the scores that it hides, so that where it hides all of a row the bound of each weight is nearly 1, and 0 is
 // within it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/judge/step_judge.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepJudge: the verdict of one step: its outputs against the reference's replay on its own inputs, level by level of
 // the bound, as the run's arithmetic says (numeric_rules.h).
 #ifndef PLUMB_CHECK_JUDGE_STEP_JUDGE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepRecord: one step while it is judged, filled from the top to the bottom: what the device read and wrote, what the
 // reference makes of the same inputs, and what was found. Nothing of it outlives the step but the report.
 #ifndef PLUMB_CHECK_JUDGE_STEP_RECORD_H_

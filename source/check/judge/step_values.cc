@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StepJudge's judgement of a step through which errors cannot be followed: its values against the replay's.
 #include <algorithm>
 #include <cstdio>

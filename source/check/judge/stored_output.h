@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StoredOutput: what it means for the verdict of an output in what the device stores it: as f32 (nothing), as f16 or
 // bf16 (stored_half.h) or on a grid of int8 (int8.h).
 #ifndef PLUMB_CHECK_JUDGE_STORED_OUTPUT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WrittenBlobs: fingerprints of what was written and read, by blob: memory that is shared wrongly changes between the
 // layer that wrote it and one that reads it, and memory that nobody wrote still holds an earlier tensor.
 #ifndef PLUMB_CHECK_JUDGE_WRITTEN_BLOBS_H_

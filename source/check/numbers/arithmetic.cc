@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/numbers/arithmetic.h"
 
 #include <fmt/core.h>
@@ -6,7 +7,7 @@
 
 #include "check/numbers/int8.h"
 #include "op/convolution.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 #include "reference/sum/winograd.h"
 
 namespace plumb {

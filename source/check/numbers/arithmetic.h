@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a foreign runtime computed, as a whole: declared (--arithmetic) or found once, never per layer, because an fp16
 // layer in an fp32 run is precisely a fault. Each is a row of numeric_model's table.
 //
@@ -26,7 +27,7 @@
 #include "check/numbers/replay.h"
 #include "device/kernel.h"
 #include "plumb/check.h"
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "plumb/subject.h"
 #include "reference/core/reference_op.h"
 

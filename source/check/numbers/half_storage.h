@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HalfStorage: in what a foreign runtime stored each float blob, f32 or one format of 16 bits; that there is one is
 // found once for the whole subject. What a sum of products made is stored as its own values say: runtimes choose layer
 // by layer (OpenVINO's bf16 stores its first convolution alone so). Mixed precision (autocast, lists of operators that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A subject whose runtime quantised a float model to int8 by itself: every tensor that it wrote lies on a grid
 // step * (whole numbers), and nobody knows the scales that it chose.
 //   Blobs: the step is found from the tensor's own values. tau^2 += (8 * step / 2)^2, the rounding of storing it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a subject's runtime rounded the weights of products to int8. Nobody dumps scales, so they are found: what
 // explains most of an operator's layers holds for all of them, because a layer that differs from its like is a fault.
 #ifndef PLUMB_CHECK_NUMBERS_INT8_WEIGHTS_H_

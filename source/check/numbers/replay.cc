@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/numbers/replay.h"
 
 #include <fmt/core.h>
@@ -8,7 +9,7 @@
 
 #include "check/core/folding.h"
 #include "check/numbers/stored_half.h"
-#include "plumb/interrupt.h"
+#include "plumb/tool/interrupt.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay: the float64 reference of a step (a layer or a fused group) on given inputs, with the bound of its outputs.
 #ifndef PLUMB_CHECK_NUMBERS_REPLAY_H_
 #define PLUMB_CHECK_NUMBERS_REPLAY_H_

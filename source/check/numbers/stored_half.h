@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blobs that a device stores as f16 (NORMAL precision; foreign runtimes also as bf16) and computes in f32: what that
 // means for the verdict.
 //   The replay reads what the device stored, so the inputs' rounding costs no tolerance.

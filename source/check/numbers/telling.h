@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tensors of a foreign runtime say how it stores and computes: those that a sum of products stands behind. Copies
 // of an 8-bit image (k / 255, k / 256 - 0.5, its slices) lie on a grid and are bf16 values whoever computed them, and
 // whole numbers are both.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/numbers/weight_formats.h"
 
 #include <fmt/core.h>

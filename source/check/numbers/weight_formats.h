@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats of few bits in which runtimes keep weights and activations: f16, bf16, fp8, int8 and int4 per tensor, per
 // channel or in groups, each with the scale that a converter would choose.
 #ifndef PLUMB_CHECK_NUMBERS_WEIGHT_FORMATS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/numbers/winograd_spread.h"
 
 #include <algorithm>

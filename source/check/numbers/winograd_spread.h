@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the errors of one convolution are spread as Winograd's algorithm spreads them. Runtimes choose it layer by
 // layer (MNN, ncnn by the sizes of map and channels), so that a single layer of a healthy run may be the only one of
 // its kind; but its bound is up to 280 times the direct one, in which faults hide. What tells them apart:

@@ -1,4 +1,5 @@
-#include "plumb/baseline.h"
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/baseline.h"
 
 #include <fmt/core.h>
 

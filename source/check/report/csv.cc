@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report as a table for spreadsheets and pandas: one row per layer output and device (RFC 4180 quoting).
 #include <fmt/core.h>
 

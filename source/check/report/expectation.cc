@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Was it computed in what was expected? An accidentally quantised network is aligned as what it is, and still a fault.
 #include <fmt/core.h>
 

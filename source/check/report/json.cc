@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report that a machine reads (schema: doc/check.md, doc/check.schema.json). NaN and infinities, which JSON
 // has not, are the strings "nan", "inf", "-inf".
 #include <cmath>

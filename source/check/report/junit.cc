@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report for continuous integration: JUnit's XML, a test case per step and device.
 #include <fmt/core.h>
 
 #include "base/text.h"
 #include "check/report/util.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The summary for a pull request or a job's page ($GITHUB_STEP_SUMMARY): Markdown, at most some tens of lines.
 #include <fmt/core.h>
 
@@ -5,7 +6,7 @@
 
 #include "base/text.h"
 #include "check/report/util.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The verdict of a whole call: its last line, its exit code and the JSON's verdict come out of one function.
 #include <fmt/core.h>
 
@@ -8,8 +9,8 @@
 #include "check/core/coverage.h"
 #include "check/report/util.h"
 #include "format/open_dims.h"
-#include "plumb/exit_code.h"
-#include "plumb/printing.h"
+#include "plumb/tool/exit_code.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

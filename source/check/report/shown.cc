@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/report/shown.h"
 
 #include <fmt/core.h>
@@ -6,7 +7,7 @@
 #include <cstdio>
 #include <map>
 
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which steps of a run the report shows as rows, and what it says of the others.
 #ifndef PLUMB_CHECK_REPORT_SHOWN_H_
 #define PLUMB_CHECK_REPORT_SHOWN_H_

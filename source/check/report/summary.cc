@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sentences of a report: what a run found, and how it is done again.
 #include <fmt/core.h>
 

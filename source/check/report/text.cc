@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report that a person reads: a table with one row per step, the numbers of what is not aligned, outputs, one
 // sentence.
 #include <fmt/core.h>
@@ -9,7 +10,7 @@
 
 #include "check/report/shown.h"
 #include "check/report/util.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

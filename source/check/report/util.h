@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the report writers share.
 #ifndef PLUMB_CHECK_REPORT_UTIL_H_
 #define PLUMB_CHECK_REPORT_UTIL_H_

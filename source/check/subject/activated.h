@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activated: tensors that hold the result of the ReLU, ReLU6 or Clip behind the layer whose name they bear. A runtime
 // fuses it, and tools that write the .onnx of a .tflite (tf2onnx) name the layer before it after the fused result.
 #ifndef PLUMB_CHECK_SUBJECT_ACTIVATED_H_

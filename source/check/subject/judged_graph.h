@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph that foreign tensors are judged by: nodes that were imported as several layers are one operator again where
 // one says what they are (ImportRecord::wholes), because another runtime's kernel need not round in the order of those
 // layers; and constants that nodes compute (ImportRecord::folded) are computed by layers where the subject has another

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts: which tensors of a model are channels first, in a model that goes from one layout to the other itself (as
 // converters from NHWC frameworks write it). A runtime that keeps to NHWC has those turned and the others as they are.
 #ifndef PLUMB_CHECK_SUBJECT_LAYOUTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dumps that were written over after they were read: a runtime whose layer works in its input's memory (MNN's Softplus)
 // hands out what that layer left there. Such a tensor contradicts its writer and every reader at once, while the
 // readers' results follow from what the writer should have made. It is left out, and its layers are judged as one step

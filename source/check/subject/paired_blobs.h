@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Survey: what a foreign set of tensors is as a whole, before any layer is judged: which tensor is which blob, which
 // memory layout it has, and whether every tensor can be read. Found once for the whole set, never per tensor, because
 // one transposed tensor is precisely a fault; only a model that changes the layout itself has tensors of both.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/subject/paired_layers.h"
 
 #include <algorithm>

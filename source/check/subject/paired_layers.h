@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors whose writer names layers and not tensors (OpenVINO's nodes, msprobe's modules): which blob each one is.
 //
 // By the name of a layer or of one of its source nodes; else by a module's path, when exactly one blob leaves the nodes

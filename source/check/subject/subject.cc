@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CheckSubjectBlobs: lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
 #include <fmt/core.h>
 
@@ -16,7 +17,7 @@
 #include "check/walk/lockstep.h"
 #include "device/grouped_step.h"
 #include "graph/resources.h"
-#include "plumb/interrupt.h"
+#include "plumb/tool/interrupt.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/subject/subject_steps.h"
 
 #include <algorithm>

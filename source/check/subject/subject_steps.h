@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cones: the steps of a subject that has tensors for some blobs only. The cone of a known blob is the layers between it
 // and the last known blobs before it; a fused Convolution+BatchNorm+ReLU is one, and a whole network of which nothing
 // but inputs and outputs are known is one, too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checker: lockstep as an observer of one Forward of a network.
 #include "check/walk/lockstep.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "check/walk/lockstep.h"
 
 #include <fmt/core.h>
@@ -11,7 +12,7 @@
 #include "check/judge/judge.h"
 #include "check/judge/one_sided.h"
 #include "check/numbers/stored_half.h"
-#include "plumb/support.h"
+#include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lockstep: judges steps one after the other beside the float64 reference, whoever computed them: a network of ours
 // (Checker) or a foreign runtime whose tensors stand in files (subject). One StepRecord goes through it per step:
 //   read and written blobs are looked at (WrittenBlobs), the reference runs on its own inputs (OwnRun) and is replayed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ARM device: the kernels of the CPU devices (device/cpu) with sums of products of our own, all on NEON.
 #ifndef PLUMB_DEVICE_ARM_ARM_DEVICE_H_
 #define PLUMB_DEVICE_ARM_ARM_DEVICE_H_

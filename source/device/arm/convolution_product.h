@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution or deconvolution of one image as a product of pixels and output channels, whose depth is kernel taps
 // times input channels: each output row is cut into tiles of pixels, which read the map where it lies (taps outside it
 // read zeros), and the weights are packed in panels of output channels. Which pixels a tap meets is worked out once per

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and Convolution1D of LOW precision, with what follows them: blobs of f16, weights rounded to f16, f16
 // multiply-adds in short runs (half_tile.h).
 #include <algorithm>

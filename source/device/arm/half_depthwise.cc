@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution of LOW precision with a clamp: f16 maps, f16 multiply-adds, bias and clamp in f32.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled for ARMv8.2 with FP16, as half_tile.cc and under its rule.
 #include "device/arm/half_depthwise_row.h"
 

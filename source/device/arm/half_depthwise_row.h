@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A row of a depthwise convolution of f16 maps in f16 arithmetic, for CPUs with CpuHasHalfArithmetic() alone.
 #ifndef PLUMB_DEVICE_ARM_HALF_DEPTHWISE_ROW_H_
 #define PLUMB_DEVICE_ARM_HALF_DEPTHWISE_ROW_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of ARM alone, in front of those that it shares with X86 (device/cpu/kernel_list.h): sums of products in f16
 // arithmetic, for networks of LOW precision.
 #ifndef PLUMB_DEVICE_ARM_HALF_KERNELS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InnerProduct and MatMul of LOW precision: blobs of f16, weights rounded to f16, f16 multiply-adds in short runs
 // (half_tile.h). Threads take panels of columns, of all rows or of some.
 #include "op/matmul.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled for ARMv8.2 with FP16 (CMakeLists.txt), so nothing is included whose inline functions the linker could hand
 // to code that runs on every CPU.
 #include "device/arm/half_tile.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The micro-kernel of simd/product.h on blobs of f16 in f16 arithmetic: eight multiply-adds per instruction, for CPUs
 // with CpuHasHalfArithmetic() alone.
 #ifndef PLUMB_DEVICE_ARM_HALF_TILE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights as the micro-kernels of products read them (simd/product.h in f32, half_tile.h in f16), and rows of dense
 // matrices.
 #ifndef PLUMB_DEVICE_ARM_PANELS_H_

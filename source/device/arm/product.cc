@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products (device/cpu/product.h) on simd/product.h.
 #include "device/cpu/product.h"
 

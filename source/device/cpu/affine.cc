@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BatchNormCxx, Scale and BiasAdd whose coefficients do not lie along the channels: y = scale * x + bias in plain
 // order.
 #include "op/affine.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgMaxOrMin along any axis in plain order: f32 on the shared vector kernel, f64, i32 and i64 in plain loops.
 #include "op/arg_max.h"
 

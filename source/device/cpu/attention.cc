@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention without scores in memory: softmax(Q K scale + mask) V for a block of rows of Q at a time, whose scores of
 // all keys stay in the second cache (two passes over each row, nothing is computed again). K and V of a head are packed
 // once per thread into panels (simd/panel.h). Threads share heads and blocks of rows.

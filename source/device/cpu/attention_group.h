@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention as exporters write it: a Permute that turns the keys, the MatMul of queries and turned keys, a scale (Mul
 // or Div by one value), a mask that is added and broadcast over heads or rows, Softmax over the keys, the MatMul with
 // the values. Permute, scale and mask may be missing.

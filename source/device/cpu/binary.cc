@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary element-wise operators with broadcasting: f32 on the rows of simd/binary.def, f64, i32 and
 // i64 on op/binary.def's expressions. The second operand may be the layer's constant. Two feature maps of
 // equally many channels stay in channel blocks; everything else is computed in plain order.

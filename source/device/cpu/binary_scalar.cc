@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of two inputs that no network spends its time in, in plain order and with broadcasting: remainders, bit
 // operations, and whole numbers, which wrap around.
 #include <fmt/core.h>

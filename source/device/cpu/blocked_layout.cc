@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/cpu/blocked_layout.h"
 
 #include <algorithm>

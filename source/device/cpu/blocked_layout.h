@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // nChw16c / nChw8c: channels in blocks of ChannelBlock(), the last block zero padded. Only f32 blobs of rank >= 2 lie
 // so.
 #ifndef PLUMB_DEVICE_CPU_BLOCKED_LAYOUT_H_

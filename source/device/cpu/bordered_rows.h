@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a feature map with the zeros beside it written out, for kernels that read no padding.
 #ifndef PLUMB_DEVICE_CPU_BORDERED_ROWS_H_
 #define PLUMB_DEVICE_CPU_BORDERED_ROWS_H_

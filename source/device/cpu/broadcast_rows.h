@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the rows (last dim) of a broadcast of any number of dense operands on all threads; for scalar kernels.
 #ifndef PLUMB_DEVICE_CPU_BROADCAST_ROWS_H_
 #define PLUMB_DEVICE_CPU_BROADCAST_ROWS_H_

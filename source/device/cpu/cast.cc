@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cast, PlumbCast in plain order: f32 beside f16 and i32 on vector conversions, all other pairs with the scalar
 // conversions of base.
 #include "op/cast.h"

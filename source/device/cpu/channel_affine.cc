@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise groups in one pass over the blob, whatever its layout: constant scales and shifts per channel with an
 // activation behind them (batch normalisation that no convolution can take in), and the sum of two blobs with an
 // activation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbIsNaN and PlumbIsInf in plain order.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comparisons of op/compare.def in plain order, one scalar loop per dtype that the compiler
 // may turn into vectors.
 #include "op/compare.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbCompress (op/selection.h) in plain order: the kept slices of the axis, copied one after the other.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concat. Parts that are contiguous in the result (nothing but ones before the axis) ask to be computed in place; what
 // the runtime does not grant is copied. Blocked feature maps join along the channels when every part but the last fills
 // its blocks.

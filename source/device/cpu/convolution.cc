@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution, Convolution1D and Deconvolution with what follows them (fused_tail.h): by Winograd's algorithm where
 // that is faster, on the micro-kernel of panels where that is, else by a product (product.h). Blocked: channel blocks
 // in and out; fewer input channels than a block, as in a first layer, are read as plain NCHW (a block of them would be

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel of a convolution or deconvolution with what follows it, around whatever computes the sums: its parameters,
 // weights with scales folded in, layouts and addend.
 #ifndef PLUMB_DEVICE_CPU_CONVOLUTION_KERNEL_H_

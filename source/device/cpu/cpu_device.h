@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the CPU devices share: the kernel list, the fusion rule, and moving blobs between plain order and channel
 // blocks.
 #ifndef PLUMB_DEVICE_CPU_CPU_DEVICE_H_

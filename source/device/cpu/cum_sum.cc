@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbCumSum in plain order; integers wrap around.
 #include <algorithm>
 #include <type_traits>

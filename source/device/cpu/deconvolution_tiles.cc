@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Deconvolution whose windows do not overlap (kernel = stride, no pads), the usual learned upsampling: one 1x1
 // convolution computes every tap of every output channel, then the taps are laid side by side. A general
 // deconvolution takes 5 to 20 times as long for it.

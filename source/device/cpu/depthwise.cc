@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution with a clamp on the shared vector kernel, where products do not lead (product.h) and for
 // channels that fill one block only, which slices of a product cannot share among threads.
 #include "device/cpu/depthwise.h"

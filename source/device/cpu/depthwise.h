@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A depthwise convolution with what follows it, as kernels in channel blocks take it.
 #ifndef PLUMB_DEVICE_CPU_DEPTHWISE_H_
 #define PLUMB_DEVICE_CPU_DEPTHWISE_H_

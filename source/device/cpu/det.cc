@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbDet in plain order: determinants by elimination with row exchanges, in double.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The expressions of op/unary.def, op/binary.def and op/reduce.def on double: f64 blobs are computed by plain loops
 // over them, since no network spends its time there. The functions that the expressions name are those of the GPUs'
 // dialects (device/opencl/include/math.clh), in double.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products, convolutions and pooling on f64 blobs: plain loops.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, LogSoftmax, normalisations and coefficients per channel on f64 blobs: plain loops.
 #include <algorithm>
 #include <climits>

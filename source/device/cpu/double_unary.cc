@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators of one input on f64 blobs.
 #include "base/threads.h"
 #include "device/cpu/broadcast_rows.h"

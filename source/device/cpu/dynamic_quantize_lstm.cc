@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbDynamicQuantizeLSTM in plain order: products of integers (integer_panels.h), all inputs of a direction in one;
 // the columns are shared among the threads. All sequences go step by step together, because they share the scale of h.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum in plain order, as plain loops: floats are summed in float64, integers wrap around.
 #include <fmt/core.h>
 

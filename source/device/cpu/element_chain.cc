@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A piece of the blob at a time goes through all layers while it lies in the first cache: memory is read and written
 // once, and one loop over threads is started.
 #include "device/cpu/element_chain.h"

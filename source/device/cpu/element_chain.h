@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise layers in a row that make one function as exporters write it (x * sigmoid(x); GELU as Div, Erf, Add,
 // Mul, Mul): sigmoid, erf or tanh, with sums, differences, products and quotients by another blob of the same shape or
 // by a single value before and after it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that are known before the network runs (device/shared/fill.h): made once, when the kernel is prepared, and
 // copied at each Forward.
 #include "device/shared/fill.h"

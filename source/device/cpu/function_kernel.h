@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose work is one function of the layer and its tensors, in plain order. What depends on indices is resolved
 // in each Run: such layers are rare and small.
 #ifndef PLUMB_DEVICE_CPU_FUNCTION_KERNEL_H_

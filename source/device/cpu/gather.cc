@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather, GatherND in plain order: one copy per index. Constant indices are resolved when the kernel is prepared.
 #include "op/gather.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbGatherElements in plain order.
 #include "op/gather_elements.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample in plain order: positions in double, interpolation in the blob's own dtype.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f32 blobs stored as f16, in the order of another layout of the CPU devices: "NCHW f16", "nChw8c f16".
 #ifndef PLUMB_DEVICE_CPU_HALF_LAYOUT_H_
 #define PLUMB_DEVICE_CPU_HALF_LAYOUT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HardSwish of two inputs, y = x0 * clip(alpha * x1 + beta, 0, 1) with broadcasting, in plain order: the gate is
 // computed into a buffer of the kernel's own, then multiplied.
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbHardmax in plain order: 1 at the first of the largest elements along the axis (a NaN is larger than all), else
 // 0.
 #include <cmath>

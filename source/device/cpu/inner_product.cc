@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InnerProduct with an activation behind it, with packed weights. One row of input: split by outputs, whose
 // weights are contiguous; several rows: split by rows, all threads reading the same weights.
 #include "op/inner_product.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands of a product of whole numbers in the form that simd multiplies fastest: bytes four at a time where the CPU
 // does that (simd/byte_product.h), else numbers of up to 16 bits in pairs (simd/integer_product.h). The panels decide;
 // the rows follow them.

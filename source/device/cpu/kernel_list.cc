@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/cpu/kernel_list.h"
 #include "device/cpu/element_chain.h"
 #include "device/cpu/pointwise_band.h"

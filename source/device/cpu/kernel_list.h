@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU devices' ordered kernel list and their fusion rule. A kernel is one row of kernel_list.def and one file,
 // which defines
 //   const KernelFunctions kernel_<name>;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRN across channels in plain order, each window summed afresh (simd/norm.h).
 #include "op/lrn.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul with plain matrices. Many matrices are shared out among the threads; of few, each thread computes
 // some rows, or some columns where there are fewer rows than threads.
 #include "op/matmul.h"

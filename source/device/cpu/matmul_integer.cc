@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMatMulInteger in plain order on simd/integer_product.h, alone or with what scales its sums (scaled_sums.h);
 // numbers that, less their zero point, do not fit 16 bits take plain loops. Sums wrap around. A constant second operand
 // is packed once, in 8 bits where it fits. Where the CPU multiplies bytes (simd/byte_product.h), numbers of 8 bits are

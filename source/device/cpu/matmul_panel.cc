@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul whose second operand is a matrix of the model: its columns are packed once (panel_product.h), instead of in
 // each Forward. All matrices of the first operand are one of more rows.
 #include <fmt/core.h>

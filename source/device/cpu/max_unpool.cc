@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMaxUnpool (op/pool_nd.h) in plain order: zeros, and each input where its index says.
 #include <fmt/core.h>
 

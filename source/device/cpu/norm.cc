@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InstBatchNormCxx, GroupNorm and LayerNorm in plain order: moments of each row in two float64 passes
 // (simd/norm.h).
 #include "op/norm.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalize along any axis, or along it and all behind it, in plain order (simd/norm.h).
 #include "op/normalize.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OneHot and PlumbOneHot in plain order.
 #include "op/one_hot.h"
 

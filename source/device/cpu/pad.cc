@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pad, PadV2: each output row is runs of filled, copied, reversed or repeated elements. Plain order for every dtype; a
 // blocked f32 map stays blocked when its channels are not padded (then an "element" of a row is one channel block).
 #include "op/pad.h"

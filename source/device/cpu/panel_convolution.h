@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution of any kernel and stride by direct sums on the micro-kernel of panels (simd/panel.h), over a batch, on
 // all threads.
 //
@@ -15,7 +16,7 @@
 
 #include "device/cpu/bordered_rows.h"
 #include "device/cpu/product.h"
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "simd/panel.h"
 
 namespace plumb::cpu {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products over the channels of a pixel, or over a row of a matrix, with packed weights, on the micro-kernel of
 // panels (simd/panel.h), on all threads.
 //

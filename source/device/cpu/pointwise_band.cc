@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each thread makes a band of the convolution's input, some rows of all channels, in memory of its own that stays in
 // the second cache, and multiplies it at once: the blob in between is never written.
 #include "device/cpu/pointwise_band.h"

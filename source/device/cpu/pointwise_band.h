@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A 1x1 convolution together with what makes its input: a depthwise convolution with a clamp, or constant scales and
 // shifts per channel with a clamp (the batch normalisation in front of a convolution in DenseNet).
 #ifndef PLUMB_DEVICE_CPU_POINTWISE_BAND_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution of one pixel's channels (1x1) in channel blocks, over a batch, on all threads (panel_product.h).
 #ifndef PLUMB_DEVICE_CPU_POINTWISE_CONVOLUTION_H_
 #define PLUMB_DEVICE_CPU_POINTWISE_CONVOLUTION_H_
@@ -7,7 +8,7 @@
 #include <utility>
 
 #include "device/cpu/panel_product.h"
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 
 namespace plumb::cpu {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMaxPool and PlumbPoolND in plain order: the spatial dims are seen as three (missing ones are 1), so the window
 // is three nested loops; scalar, for the cases that Pooling's kernels cannot say.
 #include "op/pool_nd.h"

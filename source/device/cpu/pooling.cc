@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling on vector kernels of our own (oneDNN's are three to four times slower), in the layout in which the blob
 // arrives.
 #include "op/pooling.h"

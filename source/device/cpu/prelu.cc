@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PReLU in the layout in which the blob arrives.
 #include "op/prelu.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products on a CPU: convolution, deconvolution and matrix products as objects that pack their weights once and
 // then run on plain pointers. X86 makes them with oneDNN (device/cpu/onednn.cc), ARM with our own vector kernel
 // (device/arm/product.cc); the functions below are defined there, so a build has one of the two.

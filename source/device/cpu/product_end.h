@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device's epilogue as the vector kernels take it.
 #ifndef PLUMB_DEVICE_CPU_PRODUCT_END_H_
 #define PLUMB_DEVICE_CPU_PRODUCT_END_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbQuantizeLinear and PlumbDequantizeLinear in plain order, on simd/quantize.h.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbLSTM, PlumbGRU, PlumbRNN in plain order. W x + B of all steps is one matrix product (packed weights)
 // where W and B are constant, else made step by step. Then all gates of a step are one vector: R h is added by GemvAdd
 // over the transposed R, and recurrent_gates.h does the rest. Sequences and directions are independent and share the

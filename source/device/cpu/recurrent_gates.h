@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows the gates' sums in every recurrent layer: activations by the vector functions of simd, and an
 // LSTM's new states.
 #ifndef PLUMB_DEVICE_CPU_RECURRENT_GATES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions on the shared vector kernels, in plain order. Reduced axes that lie side by side are one axis [outer, n,
 // inner]; others are gathered first, so that the terms of each output are a row. Whole numbers are plain loops and wrap
 // around.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves feature maps between C order (NCHW) and channel blocks (N, C/block, H*W, block), see onednn.h.
 #ifndef PLUMB_DEVICE_CPU_REORDER_H_
 #define PLUMB_DEVICE_CPU_REORDER_H_

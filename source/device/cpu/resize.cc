@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbResize in plain order: a table of taps per resized axis, made once; nearest copies elements, linear and cubic
 // walk one axis after the other in f32, innermost first, rows of the inner dims at once.
 #include <algorithm>

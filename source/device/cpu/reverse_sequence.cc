@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbReverseSequence in plain order.
 #include "op/reverse_sequence.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoiAlign and PlumbRoiAlign in plain order: positions and sums in double.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbRoundFloat in plain order. Adding and taking away 1.5 * 2^23 steps rounds a float to whole steps, ties to even;
 // the step follows from the float's own exponent bits.
 #include "op/round_float.h"

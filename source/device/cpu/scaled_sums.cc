@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/cpu/scaled_sums.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMatMulInteger with what turns its sums into reals, as quantised networks have it: a Cast to f32, a product with
 // one scale or one per column, the addition of one number per column. Behind a convolution whose windows were the
 // columns there is a Reshape in front, and what is one per channel is one per row.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScatterElements, ScatterND and their Plumb relatives in plain order: the data copied, then updated index by index.
 #include <cmath>
 #include <cstring>

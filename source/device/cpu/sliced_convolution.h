@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution or deconvolution over a batch, on all threads: one single-threaded product (product.h) per slice.
 //
 // One image is split by output channels, because a range of channel blocks is contiguous in memory and oneDNN 2.6.3
@@ -14,7 +15,7 @@
 
 #include "device/cpu/bordered_rows.h"
 #include "device/cpu/product.h"
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "plumb/tensor.h"
 
 namespace plumb::cpu {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and LogSoftmax along any axis, in plain order, on the shared vector kernel.
 #include "simd/softmax.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in
 // plain order. What is a contiguous piece of the input becomes a view: nothing is written where the runtime grants it.
 // Blocked feature maps stay blocked where an output is the whole input, or whole blocks of its channels.

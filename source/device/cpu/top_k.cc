@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TopK and PlumbTopK in plain order.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbTrilu in plain order: a matrix without what lies above or below one of its diagonals.
 #include "op/trilu.h"
 

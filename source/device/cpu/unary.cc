@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators of one input: the rows of simd/unary_*.def, in the layout in which the blob arrives.
 #include "simd/unary.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators of one input that no network spends its time in, in plain order: plain loops over scalar
 // functions, evaluated in double so that they are rounded once.
 #include <fmt/core.h>

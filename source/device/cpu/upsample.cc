@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upsample: tap tables per axis, then the separable resize of simd, in the layout in which the blob arrives.
 // Nearest moves every dtype (in plain order; 4-byte ones as if they were floats, whose bits it does not touch).
 #include "op/upsample.h"

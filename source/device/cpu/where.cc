@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where in plain order, for conditions of bool, i32 and i64.
 #include "device/cpu/broadcast_rows.h"
 #include "device/cpu/kernel_list.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/cpu/winograd_convolution.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution by Winograd's algorithm (simd/winograd.h), in channel blocks, over a batch, on all threads.
 //
 // One of stride 2 is computed as one of stride 1: the even and odd rows and columns of its input, of few channels in
@@ -16,7 +17,7 @@
 
 #include "device/cpu/product.h"
 #include "device/cpu/winograd_weights.h"
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "simd/winograd.h"
 
 namespace plumb::cpu {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The weights of a convolution by Winograd's algorithm, packed in panels of two output blocks. Of F(2x2,3x3) in a layer
 // of many weights 9 of 16 factors are kept, which the others are made of (simd/winograd_made.h): as many as the model
 // has.

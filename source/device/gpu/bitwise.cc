@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of op/bitwise.def and PlumbBitShift, with broadcasting.
 #include <fmt/core.h>
 

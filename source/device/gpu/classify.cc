@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbIsNaN and PlumbIsInf.
 #include "op/classify.h"
 #include "device/gpu/kernel_list.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbCumSum: a serial sum per row; the axis is read on the device, where it may be an input.
 #include "op/cum_sum.h"
 

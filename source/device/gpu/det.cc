@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbDet in f32.
 #include "device/gpu/kernel_list.h"
 

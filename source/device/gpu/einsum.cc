@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum of up to four operands.
 #include "op/einsum.h"
 

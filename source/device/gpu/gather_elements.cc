@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbGatherElements of every dtype.
 #include "op/gather_elements.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample in f32.
 #include "op/grid_sample.h"
 #include "device/gpu/kernel_list.h"

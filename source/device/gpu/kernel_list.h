@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plans of kernel_list.def.
 #ifndef PLUMB_DEVICE_GPU_KERNEL_LIST_H_
 #define PLUMB_DEVICE_GPU_KERNEL_LIST_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMatMulInteger.
 #include "op/matmul_integer.h"
 #include "device/gpu/kernel_list.h"

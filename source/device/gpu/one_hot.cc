@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OneHot, PlumbOneHot of every dtype; indices are whole numbers or floats.
 #include "op/one_hot.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plan: what an operator of this room tells the devices, as data: which programs run, what they read and write, and
 // the numbers they are given. A program is one file <name>.gpu in a subset of OpenCL C and GLSL
 // (include/gpu.clh and include/gpu.glslh say which), built for each type that program_list.def names. Everything lies

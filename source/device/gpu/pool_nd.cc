@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbMaxPool and PlumbPoolND: the spatial dims are seen as three (missing ones are 1), a window per work item.
 #include "op/pool_nd.h"
 

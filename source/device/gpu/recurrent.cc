@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbLSTM, PlumbGRU, PlumbRNN, PlumbDynamicQuantizeLSTM: W x + B of all steps at once, then one launch per step (two
 // of a GRU that resets h before the product). Between steps the state is f32 and lies as [direction][batch][hidden] in
 // two buffers that take turns.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbResize: a table of taps per resized axis, made once. Nearest copies elements of any dtype; linear and cubic
 // resize one axis after the other in f32.
 #include <fmt/core.h>

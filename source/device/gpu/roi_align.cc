@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoiAlign and PlumbRoiAlign in f32.
 #include <fmt/core.h>
 

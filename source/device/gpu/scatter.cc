@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScatterElements, ScatterND and PlumbMaxUnpool. Without a reduction every target remembers the last update that means
 // it, and every element of the output fetches its value; with one a work item applies the updates of a line in order.
 #include "op/scatter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PlumbTrilu, PlumbReverseSequence and PlumbCompress of every dtype.
 #include "op/selection.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TopK, PlumbTopK: every element counts those that come before it, which is its place. Long rows are thinned out first:
 // only the k first of each chunk remain candidates.
 #include "op/top_k.h"

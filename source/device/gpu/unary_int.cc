@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of op/unary_int.def.
 #include "device/gpu/kernel_list.h"
 #include "op/activation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/naive/naive_device.h"
 
 #include "reference/core/reference_op.h"

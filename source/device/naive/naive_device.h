@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The NAIVE device: the reference kernels run as a device of their own, in f32 storage.
 #ifndef PLUMB_DEVICE_NAIVE_NAIVE_DEVICE_H_
 #define PLUMB_DEVICE_NAIVE_NAIVE_DEVICE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BatchNormCxx, Scale and BiasAdd along any axis, in plain order.
 #include "op/affine.h"
 

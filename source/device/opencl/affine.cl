@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coefficients along any axis of plain blobs.
 #include "common.clh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OpenCL functions that Plumb calls, found at run time: libOpenCL.so.1 is opened with dlopen, so that one binary
 // runs with and without a loader or a driver. The only file that includes the OpenCL headers; only a few .cc files
 // include it.

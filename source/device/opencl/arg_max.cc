@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgMaxOrMin in plain order.
 #include "op/arg_max.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary element-wise operators with broadcasting, f32, i32 and i64; the second operand may be the layer's constant.
 // Two feature maps of equally many channels stay in channel blocks; everything else is computed in plain order. And
 // HardSwish of two inputs, y = x0 * clip(alpha * x1 + beta, 0, 1).

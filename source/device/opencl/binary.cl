@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary element-wise operators with broadcasting: the rows of op/binary.def, each for f32, i32 and i64 blobs. A walk
 // over the output's dims finds both operands by their strides (0 where an operand repeats).
 #include "common.clh"

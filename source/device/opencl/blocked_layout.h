@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forms: how a blob lies in an OpenCL buffer. Plain order or channels in blocks of 8 (N, C/8, spatial, 8; the lanes
 // behind the last channel are zero in every blob); f32 blobs as f32 or as f16. A form is the device's Layout.
 #ifndef PLUMB_DEVICE_OPENCL_BLOCKED_LAYOUT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cast, PlumbCast between all dtypes, in plain order.
 #include "op/cast.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cast of every dtype to every other: floats round to nearest even, float to integer truncates and saturates (NaN gives
 // 0), integers wrap, anything but 0 is true.
 #include "common.clh"

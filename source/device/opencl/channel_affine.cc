@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups with coefficients per channel in whatever form the blob arrives: constant scales and shifts with an activation
 // behind them; and the sum of two blobs with an activation.
 #include "device/opencl/epilogue.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators with coefficients per channel, and sums of two blobs, in either form.
 #include "common.clh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equal, Greater, Less, And, Not and their Plumb relatives, in plain order, with broadcasting.
 #include "op/compare.h"
 

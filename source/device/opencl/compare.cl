@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comparisons of op/compare.def (op is the row) with broadcasting, as bool (one byte). Floats compare as float (f64
 // as double), whole numbers as long; NaN compares false.
 #include "common.clh"

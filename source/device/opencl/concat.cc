@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concat in plain order or in channel blocks.
 #include "op/concat.h"
 

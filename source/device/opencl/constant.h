@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants of a layer (its resources) as blobs on the device.
 #ifndef PLUMB_DEVICE_OPENCL_CONSTANT_H_
 #define PLUMB_DEVICE_OPENCL_CONSTANT_H_

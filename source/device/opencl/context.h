@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Context: one OpenCL device of this machine ("adapter") with its compiled programs, shared by all networks of the
 // process and never torn down (drivers do not survive that at exit). Threading: all functions may be called from any
 // thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and Convolution1D in channel blocks with what follows them (fused_tail.h). Depthwise: one filter per
 // channel. Kernels for CPU drivers and for GPUs (convolution_cpu.cl, convolution_gpu.cl). Others: one group, or groups
 // that fill blocks of input and pairs of blocks of output channels.

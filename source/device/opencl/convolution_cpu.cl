@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions in channel blocks for CPU drivers: an item computes TILE neighbouring pixels of 16 output channels in
 // registers. Weights lie as [pair of output blocks][input block][kernel row][kernel column][input lane 8][output lane
 // 16], so that one vector load serves TILE multiplications. 1x1 kernels of stride 1 come with the whole map as one row.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions in channel blocks for GPUs. Dense: a group of 64 items computes 128 pixels of 16 output channels from
 // tiles of 16 input channels in local memory, an item 8 pixels of four channels. Depthwise: strips of rows in
 // registers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution's or deconvolution's facts as kernels take them (Conv of conv.clh), and its group resolved.
 #ifndef PLUMB_DEVICE_OPENCL_CONVOLUTION_GROUP_H_
 #define PLUMB_DEVICE_OPENCL_CONVOLUTION_GROUP_H_

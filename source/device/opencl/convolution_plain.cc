@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution, Convolution1D and Deconvolution in plain order, for every shape. Those in channel blocks
 // (convolution.cc, winograd.cc) stand in front of it in kernel_list.def.
 #include "device/opencl/convolution_group.h"

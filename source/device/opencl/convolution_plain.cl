@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and deconvolution in plain order, for every shape: one item per output.
 #include "common.clh"
 #include "conv.clh"

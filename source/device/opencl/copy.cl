@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies along a walk: element (i0, i1, ...) goes from x_first + sum i * x[d] to y_first + sum i * y[d]. By element
 // size, so that one kernel serves every dtype.
 #include "common.clh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies along a walk (copy.cl), of which the kernels that only move elements are made.
 #ifndef PLUMB_DEVICE_OPENCL_COPY_H_
 #define PLUMB_DEVICE_OPENCL_COPY_H_

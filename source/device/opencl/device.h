@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device class behind opencl_device.h: buffers, blobs in and out, conversions between forms.
 #ifndef PLUMB_DEVICE_OPENCL_DEVICE_H_
 #define PLUMB_DEVICE_OPENCL_DEVICE_H_

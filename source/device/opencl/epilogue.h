@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows a sum of products, as kernels take it (Epilogue of common.clh).
 #ifndef PLUMB_DEVICE_OPENCL_EPILOGUE_H_
 #define PLUMB_DEVICE_OPENCL_EPILOGUE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that are known before the network runs (device/shared/fill.h), in plain order.
 #include "device/shared/fill.h"
 #include "device/opencl/constant.h"

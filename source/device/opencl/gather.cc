@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather, GatherND in plain order. Constant indices are resolved when the kernel is prepared; others by a kernel of
 // their own, which reports an index outside its dim (Device::Finish makes it an error).
 #include "op/gather.h"

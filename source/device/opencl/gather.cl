@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather and GatherND, by element size.
 #include "common.clh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of device/gpu: one kernel class carries out their plans.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InnerProduct in plain order: one item per output, or a group of items.
 #include "op/inner_product.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/opencl/kernel_list.h"
 
 #include "device/opencl/queue.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OPENCL device's ordered kernel list. A kernel is one row of kernel_list.def and one host file, which defines
 //   const KernelFunctions kernel_<name>;
 // with its kernel source beside it (<file>.cl).

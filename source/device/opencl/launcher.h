@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launcher: one kernel of a kernel file with the way to hand it its arguments; Queue: where launches go.
 // Kernels take a blob as two arguments, `global stored* y, long y_at` (its first element), a constant array as one
 // pointer, whole numbers as int, and small structs by value. Binding order: outputs, inputs, constants, numbers. No

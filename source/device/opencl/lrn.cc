@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRN in whatever form the blob arrives.
 #include "op/lrn.h"
 

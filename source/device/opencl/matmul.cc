@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul in plain order, several outputs per item.
 #include "op/matmul.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products with several outputs per item: y[b] (m x n) = first[matrix[2b]] (m x k) second[matrix[2b + 1]] (k x
 // n). An operand that is the layer's constant is f32 even where blobs are stored as f16; variants with _f32 at the end
 // read it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InstBatchNormCxx, GroupNorm and LayerNorm in plain order: rows normalised by their mean and variance.
 #include "op/norm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The norms by mean and variance, over rows of neighbours.
 #include "common.clh"
 #include "row.clh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalize over the rows of a plain blob (row.clh).
 #include "common.clh"
 #include "row.clh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The OPENCL device: kernel files (.cl beside their host files) compiled for whatever driver is there, GPU or CPU. The
 // OpenCL loader is opened at run time; without a loader, driver or device the factory says what to install.
 #ifndef PLUMB_DEVICE_OPENCL_OPENCL_DEVICE_H_

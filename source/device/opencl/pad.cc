@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pad, PadV2: per dim a table says which input position every output position shows. A feature map in channel blocks
 // stays so when its channels are not padded (then the lane is one more dim).
 #include "op/pad.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PoCL compiles into a folder of its own ($POCL_CACHE_DIR, else $XDG_CACHE_HOME/pocl/kcache, else
 // $HOME/.cache/pocl/kcache, else /tmp/pocl/kcache) and has no device at all where it cannot make that folder.
 #ifndef PLUMB_DEVICE_OPENCL_POCL_CACHE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling in whatever form the blob arrives, with kernels for CPU drivers and for GPUs.
 #include "op/pooling.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling of blobs with `block` lanes: one item per output element (plane, row, column, lane), or as a kernel says.
 #include "common.clh"
 

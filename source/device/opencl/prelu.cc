@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PReLU in whatever form the blob arrives.
 #include "device/opencl/kernel_list.h"
 #include "device/shared/fused_tail.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PReLU in either form.
 #include "common.clh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue: an in-order command queue with its buffers, one per Device object. Counts how often work is handed to the
 // driver.
 #ifndef PLUMB_DEVICE_OPENCL_QUEUE_H_

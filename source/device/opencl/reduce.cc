@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions of f32 and, for some, of i32 and i64, in plain order.
 #include "op/reduce.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions: an output is a row (include/row.clh), whose terms are found by a walk of their own. Sums of blocks are
 // summed (common.clh).
 #include "common.clh"

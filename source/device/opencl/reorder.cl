@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions between the forms of a blob (blocked_layout.h): one item per stored element of the destination; lanes
 // behind the last channel become zero.
 #include "common.clh"

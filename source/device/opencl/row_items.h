@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many items share a row that is reduced to one value (include/row.clh).
 #ifndef PLUMB_DEVICE_OPENCL_ROW_ITEMS_H_
 #define PLUMB_DEVICE_OPENCL_ROW_ITEMS_H_

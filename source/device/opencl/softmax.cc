@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and LogSoftmax in plain order.
 #include "op/softmax.h"
 

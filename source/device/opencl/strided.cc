@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operator that only moves elements (OpDef::map): Permute, slices, Tile, Expand, PixelShuffle ... in plain order.
 // What is a contiguous piece of the input becomes a view: nothing is written where the runtime grants it. Feature maps
 // in channel blocks stay so where an output is whole blocks of one image's channels, or the whole input.

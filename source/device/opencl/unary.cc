@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators of one input: the rows of op/unary.def, in the form in which the blob arrives.
 #include "op/activation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators of one input: a row of op/unary.def each.
 #include "common.clh"
 #include "math.clh"

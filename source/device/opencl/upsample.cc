@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upsample in whatever form the blob arrives.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A walk as the kernels' arguments have it: MAX_RANK of common.clh numbers each.
 #ifndef PLUMB_DEVICE_OPENCL_WALK_H_
 #define PLUMB_DEVICE_OPENCL_WALK_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where in plain order, with broadcasting.
 #include "device/opencl/kernel_list.h"
 #include "device/opencl/walk.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of 3x3, stride 1, without dilation and groups, by Winograd's algorithm F(4x4,3x3), where that is faster
 // than direct sums (doc/opencl.md has the measurement): in channel blocks with what follows them (fused_tail.h), on CPU
 // drivers. The transformed inputs are f32 in the network's memory plan, the transformed weights f32 whatever the blobs'

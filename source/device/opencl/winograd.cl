@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of 3x3 and stride 1 by Winograd's algorithm F(4x4,3x3) for CPU drivers. Tiles of 4 x 4 outputs, numbered
 // through rows and batch, are computed TILES at a time. First their 6 x 6 inputs are transformed, to
 //   [unit of TILES tiles][position 6 x 6][input block][tile][8];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AxisView: a dense blob as [outer, n, inner] around the axes that an operator works along.
 #ifndef PLUMB_DEVICE_SHARED_AXIS_VIEW_H_
 #define PLUMB_DEVICE_SHARED_AXIS_VIEW_H_
@@ -5,7 +6,7 @@
 #include <algorithm>
 
 #include "base/threads.h"
-#include "plumb/shape.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The two operands of a binary element-wise layer, as every device's kernel needs them.
 #ifndef PLUMB_DEVICE_SHARED_BINARY_OPERANDS_H_
 #define PLUMB_DEVICE_SHARED_BINARY_OPERANDS_H_

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tells the program's listener that a driver compiles, for as long as the object lives.
 #ifndef PLUMB_DEVICE_SHARED_COMPILING_H_
 #define PLUMB_DEVICE_SHARED_COMPILING_H_
 
-#include "plumb/compiling.h"
+#include "plumb/tool/compiling.h"
 
 namespace plumb {
 

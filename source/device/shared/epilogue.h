@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the sums of products of every device have in common: what follows the sum, and how weights lie in a model.
 #ifndef PLUMB_DEVICE_SHARED_EPILOGUE_H_
 #define PLUMB_DEVICE_SHARED_EPILOGUE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators whose outputs are known before the network runs: ConstantOfShape, Range, Shape, Size, PlumbEyeLike, and of
 // constants PlumbNonZero, PlumbUnique and PlumbNonMaxSuppression. A device makes them once, when its kernel is
 // prepared, and copies them at each Forward.

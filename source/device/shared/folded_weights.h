@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution's weights and bias with the constant scales and shifts behind it folded in (fused_tail.h).
 #ifndef PLUMB_DEVICE_SHARED_FOLDED_WEIGHTS_H_
 #define PLUMB_DEVICE_SHARED_FOLDED_WEIGHTS_H_

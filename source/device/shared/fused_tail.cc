@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/shared/fused_tail.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which layers one kernel of a device may compute together, and what they amount to.
 //
 // A convolution (or inner product, or nothing at all) is followed by, in this order: constant scales and shifts per

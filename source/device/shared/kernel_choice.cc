@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/shared/kernel_choice.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {

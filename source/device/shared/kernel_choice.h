@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the environment says of a GPU device's kernels, where a device's own rule is overridden: PLUMB_<DEVICE>_SHAPES
 // and PLUMB_<DEVICE>_WINOGRAD.
 #ifndef PLUMB_DEVICE_SHARED_KERNEL_CHOICE_H_

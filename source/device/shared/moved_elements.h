@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What devices need to know of an operator that only moves elements (OpDef::map).
 #ifndef PLUMB_DEVICE_SHARED_MOVED_ELEMENTS_H_
 #define PLUMB_DEVICE_SHARED_MOVED_ELEMENTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled programs of GPU drivers on disk, in $PLUMB_CACHE_DIR, else $XDG_CACHE_HOME/plumb, else $HOME/.cache/plumb,
 // else, where none of these can be used, in a folder of this user in the temporary one. `kind` keeps the devices apart:
 // "opencl", "vulkan".

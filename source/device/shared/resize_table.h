@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which elements PlumbResize weighs, along one axis.
 #ifndef PLUMB_DEVICE_SHARED_RESIZE_TABLE_H_
 #define PLUMB_DEVICE_SHARED_RESIZE_TABLE_H_

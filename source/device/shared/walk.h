@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walk: how a kernel visits the elements of several blobs together: one list of dims, outermost first, and one list of
 // strides per blob, in elements (0 where it repeats).
 #ifndef PLUMB_DEVICE_SHARED_WALK_H_

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's algorithm for devices: F(2x2,3x3) and F(4x4,3x3) with their usual points. An m x m tile of outputs is
 // A^T ((G g G^T) . (B^T d B)) A, d being (m + 2) x (m + 2) inputs. G is here; B^T and A^T are in winograd.inc, which
 // kernel sources include. NAIVE's bound has matrices of its own (design decision 2).
 #ifndef PLUMB_DEVICE_SHARED_WINOGRAD_H_
 #define PLUMB_DEVICE_SHARED_WINOGRAD_H_
 
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 
 namespace plumb {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BatchNormCxx, Scale, BiasAdd, PReLU: one or two coefficients per channel, affine.comp.
 #include "op/affine.h"
 

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // y = scale[c] x + bias[c], c = (i / inner) % channels; kPrelu 1: y = x < 0 ? scale[c] x : x.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

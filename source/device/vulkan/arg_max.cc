@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ArgMaxOrMin, row by row (row_lanes.h): arg_max.comp.
 #include "op/arg_max.h"
 

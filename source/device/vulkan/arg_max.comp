@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // The index of the largest (kMax 1) or smallest element along the middle of [outer, n, inner], the first or (kLast 1)
 // last of equals; a NaN wins over every number. -DTYPE_f32, _i32, _i64.
 #extension GL_GOOGLE_include_directive : require

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary element-wise operators with broadcasting, one of the operands perhaps the layer's constant; and HardSwish of
 // two inputs, which is one more of them: binary.comp.
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // y = a op b with broadcasting, for f32, i32 and i64 (-DTYPE_...); kOp is the row of op/binary.def, or the one behind
 // the last: HardSwish of two inputs.
 #extension GL_GOOGLE_include_directive : require

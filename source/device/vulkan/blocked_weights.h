@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Weights of convolutions in NC4HW4: [block of 8 out][tap][in quad][4 in][2 quads of out], zero where channels end, and
 // the bias in whole blocks.
 #ifndef PLUMB_DEVICE_VULKAN_BLOCKED_WEIGHTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cast, PlumbCast: cast.comp; nothing at all where the dtype stays.
 #include "op/cast.h"
 

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // The same values in another dtype (op/cast.h). kFrom and kTo: 0 f32 1 f16 2 bf16 3 f64 4 i8 5 u8 6 i16 7 u16 8 i32 9
 // u32 10 i64 11 bool. Whole numbers travel as i64, others as f64; the buffers are seen as words of each width.
 #extension GL_GOOGLE_include_directive : require

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NC4HW4: f32 feature maps of rank 3 and more as [N][ceil(C/4)][pixels][4], so that one texel holds four channels of
 // one pixel. Lanes behind the last channel are zero in every blob, because convolutions multiply them. "NC4HW4 f16"
 // stores f16 instead (NORMAL precision); what has no kernel for it stays plain f32.

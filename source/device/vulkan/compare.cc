@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The comparisons of op/compare.def with broadcasting: compare.comp.
 #include "op/compare.h"
 

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // y = a op b as bool, with broadcasting; kOp is the row of op/compare.def. -DTYPE_...
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

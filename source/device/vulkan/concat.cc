@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concat: one copy per input, none for inputs that are computed in their place. In NC4HW4 where channels of whole quads
 // are joined, else in plain order.
 #include "op/concat.h"

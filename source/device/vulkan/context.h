@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Context: one Vulkan device of this process, shared by all Devices opened on it: the logical device, its queue,
 // memory, pipelines and submissions. Threading: every public function may be called from any thread.
 #ifndef PLUMB_DEVICE_VULKAN_CONTEXT_H_

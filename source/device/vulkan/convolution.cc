@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution, Convolution1D and Deconvolution of every kind with what follows them (device/shared/fused_tail.h), in
 // plain order and one invocation per output: convolution.comp. Slow, and the last resort of the rows above it.
 #include "op/convolution.h"

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Convolution of any kind in plain NCHW, one invocation per output; kTransposed 1: deconvolution. The sum is followed
 // by bias, an addend of the output's shape (kAddend 1) and an activation. Weights [out][in/group][kh][kw], or
 // [group][in/group][out/group][kh][kw] when transposed. A launch adds the input channels [first_in, last_in) of a group

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The launches of the convolution kernels in NC4HW4, which Winograd's products share: groups of whole quads of input
 // and whole blocks of 8 output channels, from blocked weights.
 #ifndef PLUMB_DEVICE_VULKAN_CONVOLUTION_PRODUCT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution, Convolution1D and InnerProduct with what follows them, in NC4HW4 through texel buffers, for drivers that
 // run on a CPU: convolution_texel.comp.
 #include "device/vulkan/convolution_product.h"

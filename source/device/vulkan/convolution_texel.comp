@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Convolution for drivers that run on a CPU, in NC4HW4: one invocation computes PIXELS neighbouring pixels of eight
 // output channels in registers, and reads through texel buffers, which lavapipe does some 30 times faster than storage
 // buffers. Weights [block of 8 out][tap][in quad][4 in][2 quads of out]. The sum is followed by bias, an addend of the

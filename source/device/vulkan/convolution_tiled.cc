@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and Convolution1D with what follows them, in NC4HW4 through shared memory, for GPUs:
 // convolution_tiled.comp.
 #include "device/vulkan/convolution_product.h"

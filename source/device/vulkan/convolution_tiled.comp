@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Convolution for GPUs, in NC4HW4: a workgroup computes 64 pixels of 32 output channels from tiles of 16 input channels
 // in shared memory, an invocation 8 pixels of four channels. Weights as in convolution_texel.comp. The sum is followed
 // by bias, an addend of the output's shape (has_addend) and an activation. -DSWISH.

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Moves elements along a strided walk on both sides: Permute, slices, Tile, Concat ... by element size (-DTYPE_b1 ..
 // _b8).
 #extension GL_GOOGLE_include_directive : require

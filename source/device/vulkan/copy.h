@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strided copies between tensors: copy.comp.
 #ifndef PLUMB_DEVICE_VULKAN_COPY_H_
 #define PLUMB_DEVICE_VULKAN_COPY_H_

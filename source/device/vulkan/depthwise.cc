@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution with what follows it, in NC4HW4. depthwise_strip.comp, for GPUs: strips of a row in registers.
 // depthwise_texel.comp, for drivers on a CPU and windows too wide for a strip: one pixel per invocation.
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution for GPUs, in NC4HW4: one invocation computes kStrip pixels of a row of four channels, from
 // inputs that it reads once per row into registers. Weights as in depthwise_texel.comp; then bias, an addend
 // (has_addend) and an activation. -DSWISH.

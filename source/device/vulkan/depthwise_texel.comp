@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution in NC4HW4 through texel buffers: one invocation computes one pixel of four channels. Weights
 // [quad][tap]; then bias, an addend (has_addend) and an activation. -DSWISH.
 #extension GL_GOOGLE_include_directive : require

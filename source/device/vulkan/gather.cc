@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather, GatherND in plain order: gather.comp copies slices whose starts the host works out. Constant indices are
 // resolved when the kernel is prepared; others are read back at each Forward, so that one outside the data is an error
 // that names it: such a layer ends a submission.

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Copies slices of `slice` elements, slice s from element starts[s] of the data; by element size (-DTYPE_b1 .. _b8).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of device/gpu: one kernel class carries out their plans.
 #include "device/gpu/kernel_list.h"
 #include "device/vulkan/kernel_list.h"

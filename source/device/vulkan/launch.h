@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launch: one dispatch of a shader over the tensors of a layer. What kernels are made of; no Vulkan type is seen here.
 #ifndef PLUMB_DEVICE_VULKAN_LAUNCH_H_
 #define PLUMB_DEVICE_VULKAN_LAUNCH_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loop rounds: Mesa's software driver (llvmpipe, "lavapipe") ends every loop of an invocation, without a word, once its
 // loops together have turned 65,535 times (LP_MAX_TGSI_LOOP_ITERATIONS; nested loops count each turn and each exit). A
 // kernel that loops says how often, and what would be cut short is spread over more invocations or launches, or

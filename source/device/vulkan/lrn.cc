@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LRN, which looks at neighbouring channels: lrn.comp.
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // LRN across channels: y = x / (bias + alpha_per * sum of x^2 over the window)^beta (op/lrn.h).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

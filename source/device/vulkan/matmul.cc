@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul and InnerProduct in plain order. matmul_texel.comp, for drivers on a CPU and rows of whole quads: blocks in
 // registers, read through texel buffers. matmul_tiled.comp, for GPUs: tiles in shared memory. matmul.comp: one
 // invocation per output, for everything else.

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // y[b] (m x n) = a[first[b]] (m x k) * w[second[b]], one invocation per output; kTransposed 1: w is n x k, as
 // InnerProduct has it. Then bias per column (kBias) and an activation. A launch adds the products [first, last) of k to
 // what launches before it left in y (loop_rounds.h).

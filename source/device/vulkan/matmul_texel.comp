@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Products of plain matrices for drivers that run on a CPU: one invocation computes ROWS rows of eight columns and
 // reads through texel buffers. a is m x k, w k x n, k and n multiples of 4. Then bias per column (has_bias) and an
 // activation. -DROWS=8 or 1, -DSWISH. A launch adds the quads [first_quad, last_quad) of k to what launches before it

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Products of plain matrices for GPUs: a workgroup computes 64 rows of 32 columns from tiles of 16 in shared memory, an
 // invocation 8 rows of four columns. a is m x k, w k x n, or n x k with kTransposed 1. Then bias per column (kBias) and
 // an activation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory: buffers are pieces of large blocks, one VkBuffer and one allocation each, because drivers allow only
 // some thousands of allocations. Threading: safe.
 #ifndef PLUMB_DEVICE_VULKAN_MEMORY_H_

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Upsample, nearest: element floor(o in / out) on both axes; by element size (-DTYPE_b1 .. _b8).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InstBatchNormCxx, GroupNorm and LayerNorm over contiguous rows (row_lanes.h): norm.comp.
 #include "op/norm.h"
 

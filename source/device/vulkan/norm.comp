@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // y = gamma (x - mean) / sqrt(variance + eps) + beta over rows of n elements (op/norm.h). Sums are compensated
 // (Neumaier), because the rows are long.
 #extension GL_GOOGLE_include_directive : require

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalize, row by row (row_lanes.h): normalize.comp.
 #include <climits>
 

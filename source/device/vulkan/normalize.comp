@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // y = x / max(norm, epsilon) along the middle of [outer, n, inner].
 // kNorm: 1 sum |x|, 2 sqrt(sum x^2), 3 max |x|, 4 min |x|.
 #extension GL_GOOGLE_include_directive : require

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // NCHW to NC4HW4 (channel4_layout.h): one invocation makes the four channels of a pixel, zeros behind the last channel.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pad, PadV2: pad.comp.
 #include "op/pad.h"
 

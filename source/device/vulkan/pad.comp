@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Pad: where an output position lies outside the input it is filled (kMode 0), reflected (1) or the border repeats (2).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pipelines: one per shader, specialization constants and kinds of bindings, kept for the life of the process, and the
 // driver's own cache of them on disk (device/shared/program_cache.h), by driver, device and shaders. Threading: safe.
 #ifndef PLUMB_DEVICE_VULKAN_PIPELINES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling, PlumbAveragePool, in the layout in which the blob arrives. pooling_strip.comp, for GPUs and NC4HW4: strips
 // of a row in registers. pooling.comp, for everything else: one output (of four channels) per invocation. A window too
 // large for the driver's loops (loop_rounds.h) is pooled along its rows and then along its columns, in plain order.

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Max or average pooling over planes, one invocation per output; kAdaptive: output o covers [floor(o in / out),
 // ceil((o + 1) in / out)). -DCHANNEL4: four channels of a pixel at once
 // (NC4HW4), read as texels.

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Max or average pooling for GPUs, in NC4HW4: one invocation computes kStrip pixels of a row of four channels, from
 // inputs that it reads once per row into registers. Windows of one size only; pooling.comp has the adaptive ones.
 #extension GL_GOOGLE_include_directive : require

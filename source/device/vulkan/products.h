@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the sums of products of this device have in common: the epilogue as a shader's constants.
 #ifndef PLUMB_DEVICE_VULKAN_PRODUCTS_H_
 #define PLUMB_DEVICE_VULKAN_PRODUCTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue: each thread collects dispatches; Flush submits them as one command buffer and waits. A command buffer is
 // kept under the list of its dispatches' ids, so a network that nobody watches is recorded once and then only
 // submitted. Threading: safe.

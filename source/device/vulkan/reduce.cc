@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions over any axes: reduce.comp. The dims that stay come first, then those that are reduced.
 #include "op/reduce.h"
 

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Reductions: the first kKept of kRank dims walk the output, the others its terms.
 // kOp is the row of op/reduce.def; -DTYPE_f32, _i32, _i64 (wrapping).
 #extension GL_GOOGLE_include_directive : require

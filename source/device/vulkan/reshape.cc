@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reshape: the same elements under another shape, in plain order. Nothing is written where the runtime grants the view.
 #include "op/reshape.h"
 #include "device/vulkan/channel4_layout.h"

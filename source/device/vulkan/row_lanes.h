@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many invocations share a row of elements that are reduced to one value (include/row.glslh). Drivers on a CPU give
 // a row to one invocation. A GPU would starve: there up to 256 share it, and short rows share a workgroup.
 #ifndef PLUMB_DEVICE_VULKAN_ROW_LANES_H_

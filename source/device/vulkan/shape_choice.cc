@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/vulkan/shape_choice.h"
 
 #include "device/shared/kernel_choice.h"

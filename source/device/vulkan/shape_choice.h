@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of two shapes of a kernel runs: one for drivers on a CPU (register blocks, texel buffer reads), one for GPUs
 // (tiles in shared memory, strips of a row, rows that many invocations share). The adapter's type decides;
 // PLUMB_VULKAN_SHAPES=cpu or gpu overrides it.

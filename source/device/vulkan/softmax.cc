@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax and LogSoftmax, row by row (row_lanes.h): softmax.comp.
 #include "op/softmax.h"
 

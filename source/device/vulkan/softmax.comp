@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Softmax (kLog 0) or its logarithm (1) along the middle of [outer, n, inner].
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

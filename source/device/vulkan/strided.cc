@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operator that only moves elements (OpDef::map): Reshape, Permute, slices, Tile, Expand, PixelShuffle ... in
 // plain order. What is a contiguous piece of the input, at an offset that a descriptor may have, becomes a view:
 // nothing is written where the runtime grants it.

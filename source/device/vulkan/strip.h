@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows that a GPU computes in strips: some outputs of a row per invocation, whose inputs fit in registers
 // (depthwise_strip.comp, pooling_strip.comp).
 #ifndef PLUMB_DEVICE_VULKAN_STRIP_H_

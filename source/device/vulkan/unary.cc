@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise operators of one input: unary.comp.
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // y = f(x), element by element; kOp is the row of op/unary.def, whose expressions unary_cases.glslh has.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // NC4HW4 to NCHW (channel4_layout.h): one invocation spreads the four channels of a pixel.
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upsample: nearest.comp for every dtype, upsample.comp for linear and cubic.
 #include "op/upsample.h"
 

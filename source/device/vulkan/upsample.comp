@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Upsample (op/upsample.h), linear (kMode 2) and cubic (3). Positions are fractions of whole numbers, so they are
 // exact: (2 o + 1) in / (2 out) - 1/2, or o (in - 1) / (out - 1) with kCorners.
 #extension GL_GOOGLE_include_directive : require

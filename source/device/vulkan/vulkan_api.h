@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Vulkan functions that we call, loaded at run time from libvulkan.so.1: no link dependency, so that one binary
 // runs with and without a driver. Included only by the files that speak to the driver; kernels see launch.h.
 #ifndef PLUMB_DEVICE_VULKAN_VULKAN_API_H_

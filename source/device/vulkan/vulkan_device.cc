@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/vulkan/vulkan_device.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VULKAN: any Vulkan 1.1 driver with a compute queue; kernels are SPIR-V made from the .comp files beside this one.
 #ifndef PLUMB_DEVICE_VULKAN_VULKAN_DEVICE_H_
 #define PLUMB_DEVICE_VULKAN_VULKAN_DEVICE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where, for conditions of bool, i32 and i64: where.comp.
 #include <fmt/core.h>
 

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // out = condition ? x : y with broadcasting, by element size (-DTYPE_b1 .. _b8) and the condition's (-DCONDITION=type).
 #extension GL_GOOGLE_include_directive : require
 #include "common.glslh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution of 3x3 taps, stride 1, with what follows it, by Winograd's algorithm (device/shared/winograd.h) in NC4HW4
 // and three launches: tiles to frequencies (winograd_input.comp), a product per frequency by the convolution kernels as
 // one group each, and back (winograd_output.comp). Between them f32 in the workspace, whatever the blobs are stored as.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which 3x3 convolutions are computed by Winograd's algorithm, and in which tiles. PLUMB_VULKAN_WINOGRAD=off, 2 or 4
 // overrides the rule where the algorithm applies at all.
 #ifndef PLUMB_DEVICE_VULKAN_WINOGRAD_CHOICE_H_

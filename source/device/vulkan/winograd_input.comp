@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's algorithm, the first of three launches (winograd.cc): V = B^T d B of the EDGE x EDGE pixels around each
 // tile of outputs, four channels at a time. V [frequency][quad][tile of all images]. -DTILE, -DTEXELS:
 // include/winograd.glslh.

@@ -1,4 +1,5 @@
 #version 450
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's algorithm, the last of three launches (winograd.cc): y = A^T m A of each tile, four channels at a time;
 // then bias, an addend of the output's shape (has_addend) and an activation. m [frequency][quad][tile of all images].
 // -DTILE, -DTEXELS: include/winograd.glslh; -DSWISH.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products (device/cpu/product.h) on oneDNN, whose own threads never run: everything that includes its header.
 // 3.x has no operation descriptors and its append_eltwise takes no scale: two #ifs.
 #include "device/x86/onednn.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the X86 device says and does once about oneDNN, which makes its sums of products (device/cpu/product.h).
 #ifndef PLUMB_DEVICE_X86_ONEDNN_H_
 #define PLUMB_DEVICE_X86_ONEDNN_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The X86 device: oneDNN for sums of products, the kernels of the CPU devices (device/cpu) for the rest, AVX2 or
 // AVX-512 chosen at run time.
 #ifndef PLUMB_DEVICE_X86_X86_DEVICE_H_

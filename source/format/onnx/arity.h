@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many inputs and outputs an ONNX operator takes, and which must be there: checked once for every node, before
 // anything else looks at it, so that no mapper finds an absent value where ONNX promises one.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // If: the branch that a known condition takes; both while the condition is unknown, and a Where for each output. The
 // names of the branches stand apart ("if1/then/conv", "if1/else/conv"), so that a name means the same whichever of them
 // is taken.

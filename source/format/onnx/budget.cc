@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/onnx/budget.h"
 
 #include <fmt/core.h>
 
 #include <cstdlib>
 
-#include "plumb/environment.h"
+#include "plumb/tool/environment.h"
 
 namespace plumb::onnx {
 namespace {

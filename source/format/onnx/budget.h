@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much an import may do. A kilobyte of Loops inside Loops, or of functions that call functions, stands for any
 // number of layers, and a constant that is folded may take any time; both are bounded by what the file holds, so that
 // no size of model is refused that is all there.

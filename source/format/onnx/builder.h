@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builder: the Plumb graph under construction while ONNX nodes are mapped one after the other.
 //
 // All shapes are known (network inputs are), so every layer's dtypes, shapes and integer values are inferred the moment

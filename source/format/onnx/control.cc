@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes that contain graphs: local functions (inlined), Loop and Scan with a known number of steps
 // (unrolled). Names inside get the node's name in front: "loop/3/add". branches.cc has If.
 #include <fmt/core.h>

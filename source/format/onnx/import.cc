@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/onnx/import.h"
 
 #include <fmt/core.h>
@@ -8,7 +9,7 @@
 #include "base/file.h"
 #include "format/onnx/importer.h"
 #include "format/onnx/parse.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb::onnx {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns an ONNX model into a graph: nodes in order, local functions inlined, If and Loop unrolled, constants folded.
 #ifndef PLUMB_FORMAT_ONNX_IMPORT_H_
 #define PLUMB_FORMAT_ONNX_IMPORT_H_

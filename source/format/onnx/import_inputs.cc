@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The network's inputs: shapes made fixed, values that become constants.
 #include <fmt/core.h>
 

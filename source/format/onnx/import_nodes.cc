@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes of one graph: sorted, mapped, and what they could not be mapped to.
 #include <fmt/core.h>
 
@@ -5,7 +6,7 @@
 #include <queue>
 
 #include "format/onnx/importer.h"
-#include "plumb/printing.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb::onnx {
 namespace {

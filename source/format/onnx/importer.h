@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Importer: walks the nodes of a model. import.cc has inputs and outputs, control.cc and branches.cc what contains
 // other graphs.
 #ifndef PLUMB_FORMAT_ONNX_IMPORTER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types of ONNX: their names and the dtypes that carry them.
 #include "format/onnx/ir.h"
 

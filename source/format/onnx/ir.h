@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ONNX model as the importer sees it: nodes, attributes, tensors, free of protobuf. parse.cc fills it, import.cc
 // and the mappers (one file per operator family) read it.
 //

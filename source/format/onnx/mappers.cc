@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of ONNX operators, from onnx_list.def, and of ggml's, from ggml_list.def.
 #include <fmt/core.h>
 

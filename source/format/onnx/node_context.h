@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeContext: what a mapper sees of one ONNX node, and how it says what the node becomes.
 //
 //   Status MapHardSigmoid(NodeContext& c) {

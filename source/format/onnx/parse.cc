@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModelProto -> ModelIr. The only other file that sees protobuf is proto_tensor.cc.
 #include "format/onnx/parse.h"
 

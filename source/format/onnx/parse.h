@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads an ONNX file into the importer's form (ir.h). Built on Debian's protobuf and libonnx_proto; unknown fields and
 // newer IR versions are read as far as they are understood. A build without protobuf answers NotSupported.
 #ifndef PLUMB_FORMAT_ONNX_PARSE_H_

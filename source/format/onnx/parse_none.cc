@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ONNX reader of a build without protobuf, or with -DPLUMB_ONNX=OFF: says so.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Initialisers and tensor attributes: raw_data, the typed fields, external files.
 #include "format/onnx/proto_tensor.h"
 

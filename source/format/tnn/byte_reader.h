@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the primitive encodings of a tnnmodel, never past its end. Every error has the byte offset.
 #ifndef PLUMB_FORMAT_TNN_BYTE_READER_H_
 #define PLUMB_FORMAT_TNN_BYTE_READER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tnnmodel binary <-> the resources, blob scales and constants of a graph. Both magics, and TNN's oldest form when
 // reading.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tnnmodel reader: magic, layer count, one record per layer with resources, then constants.
 #include <fmt/core.h>
 

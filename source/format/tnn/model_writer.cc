@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tnnmodel writer: records in TNN's order, no section that is empty.
 #include <fmt/core.h>
 

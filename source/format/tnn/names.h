@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names that tnnproto cannot hold: a space, comma, quote, control byte (and `:` in a network input) is written %XX, and
 // % as %25. Only files whose third header field is kEscapedHeader are decoded; a file without such a name keeps TNN's
 // `1` there, so that it is TNN's format to the byte. TNN ignores the field and reads the escaped names, which fit the

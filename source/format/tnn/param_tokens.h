@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer's parameters as tnnproto tokens: the visitors that read and write them in the order of OpParam::Visit.
 //
 // Reading is strict where TNN's atoi is not (`3x` is an error, not 3) and tolerant where old files need it: a missing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tnnproto text <-> graph. Reading takes both magics and what TNN's old files leave out; writing is always v2.
 // The graph holds structure only: weights come from a tnnmodel (model.h) or from the generator
 // (graph/random_weights.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tnnproto reader. Quotes and line feeds mean nothing, commas end the pieces: header, inputs, all blobs (not read),
 // outputs, layer count (only compared), then one layer per piece.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tnnproto writer: TNN's line format to the byte, always v2. Inputs and outputs keep the graph's order (TNN sorts
 // them when it reads); the list of all blobs is sorted. Where TNN prints floats with 6 digits, we print what reads back
 // exactly.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The type strings of TNN's files: 230 strings, their LayerType numbers, and which operator of ours each one is.
 //
 // Every string of one number is the same operator, so the operator follows from the one string of that number that

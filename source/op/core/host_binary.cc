@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "op/core/host_binary.h"
 
 #include "op/core/strided.h"

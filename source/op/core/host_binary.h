@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary operators on integers that are known before the network runs (design decision 6: shape arithmetic runs on the
 // host on every device).
 #ifndef PLUMB_OP_CORE_HOST_BINARY_H_

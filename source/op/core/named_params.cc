@@ -1,4 +1,5 @@
-// A layer's parameters as names and values, and what it costs (plumb/support.h).
+// SPDX-License-Identifier: Apache-2.0
+// A layer's parameters as names and values, and what it costs (plumb/tool/support.h).
 #include "op/core/named_params.h"
 
 #include <fmt/core.h>
@@ -9,8 +10,8 @@
 #include <sstream>
 
 #include "base/from_chars.h"
-#include "plumb/printing.h"
-#include "plumb/support.h"
+#include "plumb/tool/printing.h"
+#include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {

@@ -1,4 +1,5 @@
-// A layer's parameters by name: what ListParams (plumb/support.h) prints, SetParams reads.
+// SPDX-License-Identifier: Apache-2.0
+// A layer's parameters by name: what ListParams (plumb/tool/support.h) prints, SetParams reads.
 #ifndef PLUMB_OP_CORE_NAMED_PARAMS_H_
 #define PLUMB_OP_CORE_NAMED_PARAMS_H_
 

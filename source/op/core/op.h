@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One operator: its facts, each written once (design decision 13).
 //
 // A row of op_list.def names the operator (the canonical tnnproto string), its file and arity. The file defines

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpKind: one value per row of op_list.def.
 #ifndef PLUMB_OP_CORE_OP_KIND_H_
 #define PLUMB_OP_CORE_OP_KIND_H_

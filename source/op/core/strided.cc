@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "op/core/strided.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StridedMap: how an operator that only moves elements finds them. Walking `dims` in C order visits the output's
 // elements one after the other; element (i0, i1, ...) of the walk is input element offset + i0 * strides[0] + i1 *
 // strides[1] + ... Permute, slices, Tile, Expand, PixelShuffle ... are each one such map, so an operator's file states

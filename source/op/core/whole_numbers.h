@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic of i32 and i64 that is defined for every operand: it wraps round, x / 0 and x mod 0 are 0. The functions
 // of op/binary.def's expressions of whole numbers.
 #ifndef PLUMB_OP_CORE_WHOLE_NUMBERS_H_

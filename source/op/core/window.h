@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Window: a sliding window over the spatial dims of a blob, as convolution, deconvolution and pooling use it.
 // TNN's pad_type: -1 explicit pads, 0 SAME (out = ceil(in / stride), the odd pixel at the end), 1 VALID (no pads).
 #ifndef PLUMB_OP_CORE_WINDOW_H_

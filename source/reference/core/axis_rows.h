@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows: the lines of a blob along one axis, and sums over them with their rounding error.
 #ifndef PLUMB_REFERENCE_CORE_AXIS_ROWS_H_
 #define PLUMB_REFERENCE_CORE_AXIS_ROWS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the elements of a broadcast result: calls f(out_index, a_index, b_index) for out in [begin, end).
 // Neighbouring dims along which both operands advance alike are walked as one, so equal shapes are one plain loop.
 #ifndef PLUMB_REFERENCE_CORE_BROADCAST_H_
@@ -7,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plumb/shape.h"
+#include "plumb/tensor.h"
 
 namespace plumb {
 

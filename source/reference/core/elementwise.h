@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared by the element-wise reference operators: apply a scalar function, derive its bound.
 //
 // tau of one element = rounding of the operator itself (given per element by `own`) and, inside a fused group, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // x / 2 erfc(-x / sqrt 2) of a C library is hundreds of ULP off in the tail, where rounding -x / sqrt 2 is multiplied
 // by x^2, and libraries differ. This is the other way round, with s = |x|:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "reference/core/reference_op.h"
 
 #include <cstring>

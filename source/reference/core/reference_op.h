@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference: what "correct" means, operator by operator, and how far rounding may carry a device from it.
 //
 // Each operator's file in this folder defines
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "op/core/op.h"
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 
 namespace plumb {
 

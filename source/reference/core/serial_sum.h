@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SerialSum: a float64 sum of known length that also measures how fp32 summation may err on exactly these terms.
 // sig^2 = u^2 * sum of s_j^2 over 16 block ends, each weighted with its block's length (s_j the partial sums), the
 // largest over one accumulator and 2, 4 and 8 that take turns, as vector kernels sum: where neighbours cancel, these

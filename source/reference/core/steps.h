@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The way from uncertain integers to floats.
 #ifndef PLUMB_REFERENCE_CORE_STEPS_H_
 #define PLUMB_REFERENCE_CORE_STEPS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runtimes are known to compute in place of an operator: other functions, other sums, other bounds. A layer that
 // one of them explains is wrong all the same; the report names it (check/cause/computed_otherwise.h). Each is defined
 // beside the reference of its operator, those of one variable in variants.cc.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input rows that some output rows need, as doubles, with the padding filled in and columns that lie a stride apart
 // made neighbours, so that every term of every run of output pixels is a plain copy. Layout: [channel][depth tap][row
 // residue][row][column residue][column]; see AxisPlan for residues.

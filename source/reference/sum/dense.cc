@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InnerProduct: the weights are the cost, so each is read once for all images, and the sum runs along them in kLanes
 // partial sums that are added at every block end (where the bound looks at the partial sum anyway).
 #include <algorithm>

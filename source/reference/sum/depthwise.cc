@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise sums have few terms and no sharing between channels: gathering a tile would cost as much as summing it.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The differences as fp32, with their padding, once for all threads; from them a thread gathers tiles of output pixels,
 // a block of terms at a time, and runs every six output channels over all tiles of its chunk. The weights are read
 // where they lie.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a convolution's sums change by when its inputs change a little: sum over k of w[o, k] * (near - x)[k, p] in
 // fp32, at twice the speed of float64. Beside sums of x in float64 it gives those of `near` to 2^-34 of the inputs'
 // largest magnitude or so: the reference's own run beside a replay (check/judge/own_run.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernel.h in fp32, where a result needs no more than that: differences (difference.h) and the bound of
 // Winograd's algorithm (winograd_sweep.h). Written as loops.h is; included by kernel.cc only.
 #ifndef PLUMB_REFERENCE_SUM_FLOAT_LOOPS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One set of the loops per instruction set, and the choice between them.
 #include "reference/sum/kernel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inner loops under every sum of products of the reference (convolution, inner product, matrix product).
 //
 // Each loop is written once, on vectors of doubles with explicit fma, and compiled for AVX-512, for AVX2 and for the

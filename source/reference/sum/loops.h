@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of kernel.h, templates on the number of doubles in a vector; included by kernel.cc only.
 // Every function is inlined into one caller per instruction set. A vector is GCC's and clang's vector type, so that the
 // accumulators stay in registers; with plain arrays GCC 12 reaches the same on AVX-512, but a third of it on AVX2.

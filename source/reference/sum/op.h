@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Convolution, Deconvolution, InnerProduct and MatMul share: a call's tensors as the images of a sum of products.
 #ifndef PLUMB_REFERENCE_SUM_OP_H_
 #define PLUMB_REFERENCE_SUM_OP_H_

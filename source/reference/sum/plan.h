@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a convolution or deconvolution becomes plain sums: which input element each term of each output pixel reads.
 //
 // A convolution is one phase. A deconvolution with stride s splits into s phases per axis; inside a phase every output

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of products on the reference: y[o, p] = bias[o] + sum over k of w[o, k] * x[k, p] in float64, and how far fp32
 // rounding may carry a device from y. Convolution (1-D to 3-D), Deconvolution, InnerProduct and MatMul are all this.
 //

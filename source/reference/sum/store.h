@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of every sum: bias, bound, activation and the store into the output, shared by the three ways of summing.
 #ifndef PLUMB_REFERENCE_SUM_STORE_H_
 #define PLUMB_REFERENCE_SUM_STORE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A thread takes tiles in chunks; for each block of terms it fills the bands of the chunk's planes, gathers the tiles,
 // and runs every six output channels over all of them, so that weights are widened once per chunk. Maps with few tiles
 // are split between threads by output channels instead: then each weight is read by one thread only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The general way of summing: tiles of output pixels gathered into [terms][kTile] doubles, six output channels at a
 // time.
 #ifndef PLUMB_REFERENCE_SUM_TILES_H_

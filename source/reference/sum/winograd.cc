@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Per tile: U = G g G^T, V = B^T d B, T = sum over c of ([G][g][G^T]) . ([B^T][d][B]) with [X] = X squared elementwise,
 // P the squares of the partial sums over c of U . V, d how far their serial fp32 sum strays:
 //   sigma^2 = [A^T] (u^2 (2 T + P) + (1.5 d)^2) [A] + u_out^2 y^2
@@ -8,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "reference/sum/winograd_phases.h"
 #include "reference/sum/winograd_sweep.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far Winograd's algorithm may carry a convolution from its exact value (Lavin and Gray, arXiv:1509.09308, for
 // the algorithm; "The rule (measured)" of tolerance.md for the bound). F(m x m, r x r) computes m x m outputs at a time
 // from tiles of n x n inputs, n = m + r - 1, as A^T ((G g G^T) . (B^T d B)) A, and loses digits in those

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The matrices of Winograd's algorithm for given interpolation points, by Toom and Cook's construction, and the same
 // with each entry squared or without its sign, as bounds need them.
 #ifndef PLUMB_REFERENCE_SUM_WINOGRAD_MATRICES_H_
@@ -6,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "plumb/numerics.h"
+#include "plumb/observer.h"
 #include "reference/sum/kernel.h"
 
 namespace plumb::reference {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution of stride 2 along both axes as one of stride 1 (Numerics::stride): the even and the odd rows and
 // columns of an image become channels of their own, 4 c + 2 (row's parity) + (column's), those of the kernel as well.
 #ifndef PLUMB_REFERENCE_SUM_WINOGRAD_PHASES_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // At each of the n x n positions of a tile, U . V summed over c is a product of matrices: tiles lie as
 // accumulate_floats reads them, weights of an output channel one after the other. Nothing of it is as large as all
 // transformed weights or inputs of a layer would be: what a thread has at a time stays in its caches, pieces of tiles

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bound of one form of Winograd's algorithm over one image (winograd.cc has the formula): for pieces of its tiles
 // all threads transform the inputs; then each takes output channels, a few at a time, from their weights to their
 // bounds.

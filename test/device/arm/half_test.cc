@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Precision NORMAL and LOW on ARM: blobs of f16 where the CPU computes in it, chosen at run time, and HIGH elsewhere.
 // platforms/linux/arm64.sh runs this on a CPU with f16 arithmetic and on one without.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """NAIVE computes the same bits on x86-64 and on 64-bit ARM: every blob of the examples, the five float networks and a
 network of many operators, on small maps; and its transcendental functions, which come from each machine's own libm, in
 float64 within one ULP and rounded to float32 to the same bits, in all but the cases of MOST_APART and

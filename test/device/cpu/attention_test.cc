@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention as one kernel of the CPU device: which layers it takes, and its numbers beside NAIVE's and beside those of
 // the layers one by one, for every shape of mask, rests of blocks, threads, and what is not finite.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions as the CPU devices use them (oneDNN's of X86, our own of ARM), against plain loops: formats, odd
 // channels, groups, pads, batches, threads, slices.
 #include <gtest/gtest.h>

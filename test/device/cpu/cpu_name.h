@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CPU device that this build has.
 #ifndef PLUMB_TEST_DEVICE_CPU_CPU_NAME_H_
 #define PLUMB_TEST_DEVICE_CPU_CPU_NAME_H_

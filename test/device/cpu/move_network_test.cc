@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that move or resize elements between two convolutions: there the maps arrive in channel blocks (op_test
 // feeds plain ones), with channel counts that do and do not fill the last block.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks on the CPU device against NAIVE: fusion, channel blocks, in-place concatenation and residual sums, with
 // channel counts that do and do not fill their blocks, batches and several thread counts.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The five float networks of test/data/networks as the CPU devices prepare them: everything fuses that can, joins run
 // in place, and no layer falls to one of oneDNN's reference kernels, which may be a thousand times slower.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products as the CPU devices use them, against plain loops: sizes around a tile's rows, a panel's columns and
 // the copy of many rows.
 #include "device/cpu/product.h"

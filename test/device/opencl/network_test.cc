@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks on OPENCL against NAIVE: fusion, channel blocks, in-place concatenation and residual sums, with channel
 // counts that do and do not fill their blocks; both storages, and both kernel shapes (the ctest entry with
 // PLUMB_OPENCL_SHAPES=gpu). Watching changes no bit, and costs nothing where nobody watches.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs TEST with the gtest filter FILTER on oclgrind instead of this machine's OpenCL drivers; fails when it reports
 # anything or finds no case. DRIVER: liboclgrind-rt-icd.so. WORK: a folder of its own.
 file(REMOVE_RECURSE ${WORK})

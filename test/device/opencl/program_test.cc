@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every kernel file compiles on every adapter of this machine, in both storages; the disk cache survives whatever lies
 // there.
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 #include "device/opencl/context.h"
 #include "device/opencl/pocl_cache.h"
 #include "device/shared/program_cache.h"
-#include "plumb/compiling.h"
+#include "plumb/tool/compiling.h"
 
 namespace plumb::opencl {
 namespace {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows that are reduced: how many invocations share one in each kernel shape, and every value against NAIVE. The
 // operator test (ctest entry op_vulkan_gpu_test) judges each operator by its bound.
 #include <gtest/gtest.h>

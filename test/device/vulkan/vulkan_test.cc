@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the operator test cannot see of VULKAN: networks in which layouts meet, how often the queue is used, that
 // watching changes nothing, the pipeline cache's files, and the sentences for what is missing or too large. The whole
 // binary also runs under the validation layer (CMakeLists.txt), where any message fails the call that follows it.

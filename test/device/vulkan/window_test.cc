@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution and pooling in NC4HW4, in both kernel shapes: which kernel runs, and every value against NAIVE.
 // Widths that fill no strip, channels that fill no quad, windows that cross the border or are too wide for a strip.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Winograd's algorithm on VULKAN: which layers take it and in which tiles, in both kernel shapes; every layer judged by
 // the bound of the form that its kernel declares, with what is fused behind it; and that watching changes no bit while
 // kernels share the workspace.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What X86 promises about oneDNN: blocks as wide as the instructions it may use, and a host's OpenMP left alone.
 #include "device/x86/onednn.h"
 

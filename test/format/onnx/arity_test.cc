@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes without the inputs, outputs, opset or attributes that ONNX promises: each is refused with a sentence at the
 // door.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention beside numbers that one can see: queries of 0 weigh all keys that they may see alike. Its company in
 // language models: RMSNormalization, Swish, RotaryEmbedding.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One case of the ONNX backend tests (libonnx-testdata): a model, inputs, and the outputs that must come out.
 #ifndef PLUMB_TEST_FORMAT_ONNX_BACKEND_CASE_H_
 #define PLUMB_TEST_FORMAT_ONNX_BACKEND_CASE_H_

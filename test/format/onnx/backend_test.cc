@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every case of the ONNX backend tests on NAIVE and X86, at the suite's own tolerance. The cases that do not pass stand
 // in test/data/onnx/backend_unsupported.txt, each with its reason; one of them that passes fails the run, so the list
 // shrinks. PLUMB_ONNX_CASE=test_add runs the cases whose names begin like that and prints their outcomes;

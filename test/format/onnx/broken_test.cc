@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Broken and hostile ONNX files: one error that says what is wrong, no crash, no memory beyond reason.
 #include <gtest/gtest.h>
 #include <unistd.h>

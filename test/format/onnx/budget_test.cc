@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of a kilobyte that stand for any amount of work: refused, or computed when they run, and said in a sentence.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network outputs have the dtype that the model says, whatever carries them while they are computed.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A constant that a node computes while the model loads is judged like what nodes compute while a network runs: of
 // every operator, with the inputs of the ONNX backend tests as initialisers.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nodes become: names, folding, decomposition, unrolling.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's operators beside what ONNX Runtime 1.31.1 computes for them; test/tools/golden/microsoft_test.py asks
 // ONNX Runtime itself about many more. What is refused is refused with one sentence that names it.
 #include <gtest/gtest.h>

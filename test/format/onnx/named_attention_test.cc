@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of attention operators that are imported as groups of layers: the node is wrong, and what was computed in its
 // place is named. The subject has the tensors of a model whose node has the fault.
 #include <gtest/gtest.h>

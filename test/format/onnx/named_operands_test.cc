@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults of integer convolutions and products, and of single operands: the node is wrong, and what was computed in its
 // place is named. The subject has the tensors of a model with the fault.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cases of the newest onnx of PyPI, run by onnx_backend_test: the node cases that it generates, written as
 libonnx-testdata's are; the models that it ships (simple, pytorch-converted, pytorch-operator); and its nine light
 networks, whose weights are constants.

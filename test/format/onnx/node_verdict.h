@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A healthy subject of an imported ONNX model: NAIVE's own run, under the names of the ONNX tensors only.
 #ifndef PLUMB_TEST_FORMAT_ONNX_NODE_VERDICT_H_
 #define PLUMB_TEST_FORMAT_ONNX_NODE_VERDICT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every operator that can stand in an ONNX node is judged as that node, whatever it was imported as: NAIVE's own dump
 // under the ONNX names is aligned, and a gross fault in any tensor that a node writes makes that node wrong.
 #include <gtest/gtest.h>

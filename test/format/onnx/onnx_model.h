@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small ONNX models for tests, through protobuf.
 #ifndef PLUMB_TEST_FORMAT_ONNX_ONNX_MODEL_H_
 #define PLUMB_TEST_FORMAT_ONNX_ONNX_MODEL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConvInteger and QLinearConv beside plain loops: groups, strides, dilations, one-sided pads, a zero point per channel,
 // bias. Linear layers as quantize_dynamic writes them, which X86 computes in one step to NAIVE's bits.
 #include <gtest/gtest.h>

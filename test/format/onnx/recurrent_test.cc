@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent nodes: one layer each, with the node's names; through files and back they compute the same bits.
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What depends on values: If, network inputs that become constants, indices and weights that come when the network
 // runs.
 #include <gtest/gtest.h>

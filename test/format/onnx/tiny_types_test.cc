@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integers of 2 and 4 bits and floats of 4 and 8 bits: as packed constants, through DequantizeLinear (in blocks, too),
 // Cast and QuantizeLinear. onnx_newest_test has ONNX's own cases.
 #include <gtest/gtest.h>

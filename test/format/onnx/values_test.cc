@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators whose corner cases an importer gets wrong, beside values worked out by hand from ONNX's specification:
 // reductions of nothing, nearest pixels at ties, windows in the end pad, shifts beyond the width, uint64 beyond 2^63.
 #include <gtest/gtest.h>

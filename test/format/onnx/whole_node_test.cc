@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes that were imported as several layers although one operator says what they are: another runtime's own order of a
 // sum and its own choice among equal elements are no faults; a fault is.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The worked example of TNN's format: one 1x1 convolution, read and written byte for byte, cut short at every byte, and
 // with every bit flipped.
 #include "format/tnn/tnn_test_util.h"

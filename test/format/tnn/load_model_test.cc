@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoadModel and SaveModel: which files are taken, what is generated, what is refused.
 #include "plumb/model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tnnmodel reader and writer: every form of record, what contradicts itself, and sizes that lie.
 #include <algorithm>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The seven benchmark networks of TNN: read, written, read again.
 #include <gtest/gtest.h>
 

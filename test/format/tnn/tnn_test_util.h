@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small models in memory for the tests of the tnnproto and tnnmodel readers.
 #ifndef PLUMB_TEST_FORMAT_TNN_TNN_TEST_UTIL_H_
 #define PLUMB_TEST_FORMAT_TNN_TNN_TEST_UTIL_H_

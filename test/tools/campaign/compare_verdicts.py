@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares the verdicts of two builds over the same dumps: what was right before must stay right.
 
     compare_verdicts.py before/ after/ [--faulty]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """compare_verdicts.py on reports of two layers: what is said and the exit code."""
 import json
 import pathlib

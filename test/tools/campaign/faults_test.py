@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults of mutations/, planted one by one into the networks of zoo.py and run by ONNX Runtime: each must be wrong,
 at its node, and its cause named, with no wrong cause.
 

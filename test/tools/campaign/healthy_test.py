@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Healthy runs of other runtimes over the networks of zoo.py (LiteRT's and PyTorch's own: zoo_litert.py, zoo_torch.py):
 none may be called wrong, and few steps grey (doc/check.md).
 

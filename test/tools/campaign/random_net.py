@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random small networks whose blobs and constants have any magnitude from 1e-4 to 1e4 and more: residuals that dwarf
 what is added to them, constants that cancel, sums that begin with a large bias. What is healthy must stay so there."""
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random networks with values of any magnitude (random_net.py) on each device, and as ONNX Runtime computes them when
 a share of the tensors between is given: all is healthy, so no step may be grey or wrong.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Some forty small networks of the kinds that people deploy, as ONNX: convolutional, transformers, recurrent, resizing.
 Every one is made of what its family is known for; sizes are such that blocked layouts, tiles' rests and Winograd are
 met.

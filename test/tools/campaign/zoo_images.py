@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of images: convolutional, and transformers of patches."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small networks for LiteRT: each is written twice, operator by operator, as .tflite (NHWC) and as .onnx (NCHW), with
 the same names.
 

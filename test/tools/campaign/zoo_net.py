@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Net: an ONNX graph under construction, with the blocks that networks share."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper

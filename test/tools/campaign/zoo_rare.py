@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of what the others lack, for the faults campaign: integers, groups, masks of a batch, everything that a
 recurrent operator may have."""
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runtimes that plumb-golden has no recipe for: runs an .onnx, every tensor that its nodes compute among its outputs,
 and writes them with the inputs into an .npz that is named after the model's tensors.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of text, audio, sequences and tables."""
 import numpy as np
 from onnx import TensorProto

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small networks for PyTorch. As a script of `plumb-golden torch` it defines `model` and `inputs`, as $PLUMB_ZOO says
 ("unet bfloat16 heavy sparse 4 1": network, dtype or "autocast" to bfloat16, weights, input, batch, seed); run as a
 program it exports the model with the same weights in f32 to the .onnx that is given.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """model_check --subject without -m: dumps of ggml's CPU backend that carry their own graph. Healthy networks of each
 type of weights are aligned in every layer; a planted fault is named at its node.
 

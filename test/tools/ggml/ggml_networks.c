@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small networks on ggml's CPU backend, watched by examples/hooks/ggml_hook.h, for ggml_graph_test.py.
  * ggml_networks NETWORK WEIGHT_TYPE FAULT: values are drawn from a fixed seed; FAULT "none", or where a kernel goes
  * wrong. NETWORK: mlp, llama, rows (SET_ROWS writes the cache), flash32 and flash16 (flash attention, cache of that

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Operators of ggml one by one, for ggml_networks.c: networks "images", "states", "elements". */
 #ifndef PLUMB_TEST_TOOLS_GGML_OPERATORS_H_
 #define PLUMB_TEST_TOOLS_GGML_OPERATORS_H_

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """model_check --subject without -m on llama.cpp itself: a random Llama of two layers in a GGUF with nine types of
 weights, twelve tokens at once and one more behind them, without and with flash attention over its cache of f16, which
 is its default. Every operator is aligned. A row of the cache that a kernel does not see is named.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* llama.cpp watched by examples/hooks/ggml_hook.h, for llama_graph_test.py: llama_program MODEL.gguf FLASH STALE (0 or
  * 1). Twelve tokens at once, then one more. STALE: the first flash attention reads 0 for the values of a token. */
 #define PLUMB_DUMP_IMPLEMENTATION

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """model_convert -align: healthy conversions are proved equal; one whose weights were exchanged is not, and its first
 operator is named.
 

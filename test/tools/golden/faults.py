@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults that exporters and converters really make, as edits of an ONNX model. Each is (name, guilty node, edit)."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults planted by editing an ONNX file, run by ONNX Runtime as the subject: each must be named at the right layer.
 And healthy subjects: ONNX Runtime unoptimised, its optimised graphs, and inputs and outputs alone raise no fault.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults made in NumPy, without anything of Plumb: (name, model, tensors of the faulty run, what its cause must say).
 No list of causes makes them."""
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """More faults made in NumPy, as held_out_faults.py's, written when the list of causes was done: 7 of these 24 were
 named then, none wrongly."""
 import numpy as np

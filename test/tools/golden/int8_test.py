@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A float network that ONNX Runtime quantised to int8 and ran in integers (QLinearConv ...), as the subject of two
 models: the float model, whose blobs it stores on grids (--arithmetic int8), and the quantised model itself, whose
 integers must agree but for rounding ties. Healthy runs raise nothing; faults planted into the quantised model are

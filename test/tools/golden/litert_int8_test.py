@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Float networks of the campaign that Google's quantiser made int8 and LiteRT runs: in integers, with weights of int8
 alone, or with these and inputs rounded as the network runs; dumped by plumb-golden and judged with the float .onnx:
 healthy runs are not wrong, and a quantised layer whose weights are negated is named.

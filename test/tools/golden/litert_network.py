@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tiny .tflite files, written with the schema that lies in LiteRT's own package: float tensors, one subgraph."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LiteRT as a subject: one function in two forms, as .tflite and as .onnx; LiteRT computes it, plumb-golden dumps it,
 model_check judges the dump. An equal form is never wrong; another function is, and its cause is named.
 

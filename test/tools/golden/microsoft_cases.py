@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One node of ONNX Runtime's own operators (com.microsoft) per case: what exported and optimised transformers consist
 of, each optional input, output and attribute somewhere."""
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime's own operators (com.microsoft), one node per case: Plumb computes what ONNX Runtime computes, and
 judges its dump operator by operator.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small ONNX network with one of everything that the planted faults need. Every tensor is named after its node."""
 import numpy as np
 import onnx

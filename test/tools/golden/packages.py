@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Python that has the packages a slow test needs: $PLUMB_TEST_PYTHON when it has them, else a virtual environment in
 the build folder, made once with pip. Without the registry the test is skipped with the reason (exit code 77)."""
 import argparse

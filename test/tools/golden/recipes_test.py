@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recipes of doc/subjects.md, run: another runtime computes a network, plumb-golden dumps it, model_check judges
 the dump. Then the runtime gets other weights in one layer, which must be named.
 

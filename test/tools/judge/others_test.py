@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What other rules say of the outputs that plumbnn.judge judges: the ULP table of WebNN's conformance tests
 (web-platform-tests, webnn/resources/utils.js, read 2026-11-27) and TOSA's conformance verifier (tosa-tools of PyPI, its
 own library).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Problems as kernel benchmarks have them (operators and small groups of them), each with a right kernel in NumPy that
 takes its sums in any order; and what wrong kernels give in its place."""
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumbnn.judge on problems of kernel benchmarks: right kernels in any order of summation are never rejected, and wrong
 ones are.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The tools at the limits of their surroundings: memory, threads, open files, file sizes, full disks, closed streams,
 other runs that write the same names, and files that change while they are read.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Mutated models, manifests, tensor files and dumps of other tools through the command line of the release tools.
 
 Whatever the file: no signal, no time-out, exit code 0 to 3, no control byte on the screen, memory within --max-memory.

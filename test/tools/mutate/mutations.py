@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes to files: bytes anywhere, and for each format what its own structure makes dangerous."""
 import copy
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is mutated: small models, manifests and tensor files of every kind that the tools read."""
 import io
 import json

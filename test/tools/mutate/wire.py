@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Protobuf without a schema: enough to take a message apart, change it and put it together again."""
 
 

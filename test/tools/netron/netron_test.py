@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that model_convert writes, opened by Netron's parser: the same layers, blobs and weight shapes.
 
 Netron comes from PyPI and its parser is JavaScript, so this needs node and the package registry; without one of them

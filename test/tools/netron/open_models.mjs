@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opens model files with Netron's own parser, without a browser, and prints what it sees as JSON: one object per file.
 //   node open_models.mjs NETRON_FOLDER FILE...
 // NETRON_FOLDER holds the scripts of the Python package netron and a package.json with "type": "module".

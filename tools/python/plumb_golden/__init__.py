@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Goldens: every tensor that a model computes in its own framework, as a dump folder of Plumb's format.
 
     plumb-golden onnx model.onnx -o golden/ --input data=image.npy     # then: model_check -m model.onnx --golden

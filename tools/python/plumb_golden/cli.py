@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb-golden: runs a model in its own framework and writes every tensor as a dump folder.
 
 Exit codes: 0 done, 2 bad usage or input, 4 a failure inside the framework or here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes Apple's NAME.aimodelintermediates, which Core AI Debugger opens as a reference run.
 
 The format is coreai-torch's (0.4.3, coreai_torch/debugging/torch_utils.py, save_intermediates): data/*.npy and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Network inputs that nobody gives: the very bits that Plumb's tools draw from the same seed (doc/formats.md,
 source/graph/philox.h).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ExecuTorch's ETDump with its ETRecord and debug buffer, as a dump folder, through ExecuTorch's own Inspector.
 
 An event's debug handle names a node of the edge program, whose `from_node` leads to the node of torch.export that it

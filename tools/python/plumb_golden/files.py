@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files that this program writes: under a name of their own until they are whole, and never through a link that
 somebody else put there."""
 import contextlib

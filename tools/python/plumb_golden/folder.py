@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes a dump folder (doc/dump_format.md): one .npy per tensor, manifest.json last; until then it has a mark."""
 import datetime
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads tensors that other tools wrote: .npz, .npy, folders of them, TNN's text, SAVE_IO files, raw files with shapes,
 Polygraphy's JSON. These model_check reads, too, and more (doc/subjects.md); pickles are refused, because reading one
 can run its writer's code."""

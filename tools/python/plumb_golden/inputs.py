@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The network inputs: from files, else drawn from a seed."""
 import pathlib
 

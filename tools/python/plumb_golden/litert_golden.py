@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every tensor of a .tflite model, as LiteRT's plain kernels compute it.
 
 Intermediate tensors are kept and no delegate is taken: without the first LiteRT hands out stale memory without a word,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tensors of an ONNX model as MNN computes them on the CPU, after its converter's fusions.
 
 MNN's converter folds batch normalisations and activations into convolutions and gives the fused result's tensor its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which tensor of an ONNX model each ncnn blob holds. pnnx gives blobs numbers for names, so both graphs are walked
 together.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tensors of an ONNX model as ncnn computes them on the CPU, after pnnx's conversion and fusions.
 
 ncnn_pairing.py finds which tensor each blob holds; the network's outputs go by their order. What finds no partner is

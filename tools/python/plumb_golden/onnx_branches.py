@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """If nodes of an ONNX model: the branch that is taken replaces the node, so that the tensors inside can be seen.
 
 Names inside get the node's name and the branch in front ("if1/then/conv"), as Plumb's importer has them. An If inside a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every node output of an ONNX model, as ONNX Runtime computes it.
 
 The branch that an If takes stands in its place (onnx_branches.py). Optimisations are off, so the tensors are what the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which tensors of a quantised model (QuantizeLinear, DequantizeLinear) stand for the float model's.
 
 What a DequantizeLinear makes of the integers of x is what x's readers read, so it stands for the float model's blob x,

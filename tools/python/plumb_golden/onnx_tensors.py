@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an .onnx file says of its tensors: dtypes, shapes, inputs and outputs. For recipes whose runtime forgets some of
 that."""
 import pathlib

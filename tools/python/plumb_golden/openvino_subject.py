@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every tensor of an ONNX model (or OpenVINO's own .xml), as OpenVINO computes it on the CPU.
 
 Every operator's output is made an output of the network, under its ONNX name; OpenVINO then does not fuse across it, so

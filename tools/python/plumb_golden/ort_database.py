@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime's debug node dump in an SQLite database, as a dump folder.
 
 A build with onnxruntime_DEBUG_NODE_INPUTS_OUTPUTS=1 and ..._ENABLE_DUMP_TO_SQLDB=1 writes it with

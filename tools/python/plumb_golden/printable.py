@@ -1,4 +1,5 @@
-"""Text for a terminal, as Plumb's tools print it (plumb/printing.h; python/tests/test_golden.py compares): what a file
+# SPDX-License-Identifier: Apache-2.0
+"""Text for a terminal, as Plumb's tools print it (plumb/tool/printing.h; python/tests/test_golden.py compares): what a file
 calls something may hold an escape sequence or a line break, which would draw a forged line."""
 MAX_SHOWN = 200
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--prove-probe: whether being watched changes what a runtime computes. The network's outputs of a run that exposed
 nothing else stand beside those of the dump; equal bits need no measure, for others blob_diff has one. The command
 `probe` notes the same in a dump that a program wrote through plumb_dump.h."""
@@ -13,7 +14,7 @@ from .files import write_text
 from .folder import UsageError, to_text
 from .foreign import read_tensors
 
-RESULTS = ("same bits", "within rounding", "different")  # plumb/probe.h
+RESULTS = ("same bits", "within rounding", "different")  # plumb/check.h
 
 
 def prove(folder, unwatched, outputs):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb-golden read: dumps of other tools that need Python, as dump folders; the format is found by the content.
 model_check reads the others as they are."""
 import pathlib

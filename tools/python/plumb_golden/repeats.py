@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--runs, --threads and --batch: whether a runtime computes the same tensors again. Each variant is a dump of the same
 recipe on the same inputs, compared tensor by tensor: equal bits need no measure, for others blob_diff has one
 (probe.py). What changes first, in the order of the layers, is the operator to look at."""

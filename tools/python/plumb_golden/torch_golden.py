@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every tensor that a PyTorch module computes, functional operators and operators on tensors included.
 
 A script defines `model` (an nn.Module) and `inputs` (a tensor, a tuple, or a dict by argument name). Every ATen call is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Import it first: goes on in a Python that has numpy (this one, that of build/venv, Debian's), else says that the test
 is skipped."""
 import importlib.util

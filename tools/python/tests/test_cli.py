@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb-golden's command line, its drawn inputs beside Plumb's own, and what needs no framework of the recipes.
 
 Needs numpy; $PLUMB_BIN_DIR and $PLUMB_TEST_DATA for the comparison with the tools, the package onnx for what reads

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb_golden without any framework: what it writes, model_check reads; what others write, it reads; pickles are
 refused.
 

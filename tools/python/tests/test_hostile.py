@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb-golden among other people's files: planted links, two runs into one folder, runs that are killed, archives that
 unpack to much, names with escape sequences, and outputs that cannot be written.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--prove-probe without any framework: what stands in the manifest of the outputs of two runs, and that model_check
 says it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """plumb-golden read and coreai: databases as ONNX Runtime's source describes them and ETDumps behind a stand-in of
 ExecuTorch's package become dump folders that model_check judges; Core AI's folder is written and read again.
 

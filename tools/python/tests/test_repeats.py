@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """--runs, --threads and --batch without any framework: a recipe of a few numbers that rounds otherwise, goes wrong or
 stays the same when it is run otherwise; what stands in the manifest, and that model_check says it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tools and the network that tests run ($PLUMB_BIN_DIR, $PLUMB_TEST_DATA), and NAIVE's dump of it."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations with attributes; those that TNN lacks are sums and products of ones that it has.
 #include "op/activation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention as com.microsoft's operators have it: softmax(cap(scale * q k') + bias) v.
 #ifndef PLUMB_FORMAT_ONNX_MAP_ATTEND_H_
 #define PLUMB_FORMAT_ONNX_MAP_ATTEND_H_

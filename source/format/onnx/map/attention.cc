@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention (opset 23 on), spelled out: queries and keys times sqrt(scale), their product, softcap, a bias that forbids
 // keys by -infinity (mask, causal, window, padding), Softmax, the product with the values. A row whose keys are all
 // forbidden is 0.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/onnx/map/attention_steps.h"
 
 #include <fmt/core.h>

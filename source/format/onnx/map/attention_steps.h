@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ONNX's Attention and com.microsoft's attentions are made of: heads split off and put together, a bias that
 // forbids keys, the softmax of the scores.
 #ifndef PLUMB_FORMAT_ONNX_MAP_ATTENTION_STEPS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Add, Sub, Mul, Div, Pow with NumPy broadcasting, and Max, Min, Sum, Mean over any number of inputs. A constant float
 // operand becomes the layer's resource, with as many dims as the other operand, so that TNN's rules for bare counts
 // never apply.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot: narrow integers are carried as i64, where Not sets bits that they
 // lack.
 #include "format/onnx/node_context.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cast, CastLike. Narrow integers and half floats are carried wider: casting to them rounds or wraps in the narrow type
 // and widens again.
 #include "format/onnx/node_context.h"

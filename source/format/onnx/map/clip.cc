@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clip: bounds from attributes (opset < 11) or inputs; a missing bound is the end of the type. Constant float bounds
 // are TNN's Clip, others Maximum and Minimum.
 #include <limits>

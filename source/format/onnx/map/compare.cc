@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons and logic, all of them from Equal, Greater, Less, And and Not. GreaterOrEqual is not "not Less": NaN.
 #include "format/onnx/node_context.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known when the model is loaded: constants, shapes; and nodes that hand their input on.
 #include "format/onnx/node_context.h"
 

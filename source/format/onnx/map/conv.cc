@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conv. Pads that differ on the two sides become a Pad in front, but for SAME_UPPER, which TNN has. Weights that are a
 // blob (of a style, say), and convolutions of more dims than two, are multiplied with the windows.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ConvTranspose -> Deconvolution. The full result is computed where the pads differ on the two sides or output_padding
 // adds pixels (then a Pad adds the bias's pixels: the bias is added behind it); a PadV2 cuts with negative pads. 1-D is
 // 2-D of height 1.

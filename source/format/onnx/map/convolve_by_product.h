@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution as one product, for operands that no convolution layer takes: integers, and weights that are blobs.
 #ifndef PLUMB_FORMAT_ONNX_MAP_CONVOLVE_BY_PRODUCT_H_
 #define PLUMB_FORMAT_ONNX_MAP_CONVOLVE_BY_PRODUCT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CumSum: sums of 1, 2, 4, ... neighbours: after k steps y[i] is the sum of the last 2^k elements up to i. Whole
 // numbers are exact; floats are added in another order than one after the other, with a smaller error, so another
 // runtime's sums are judged by one PlumbCumSum. That is also the layer along an axis known only when the network runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum: operands are brought to a common order of labels; two at a time become one batched MatMul over
 // [labels of both that stay, left only, summed] x [.., summed, right only]. A label twice in one operand is its
 // diagonal.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gather, GatherND. A constant table (an embedding) or constant indices become the layer's resources.
 #include "op/gather.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element by element.
 #include "format/onnx/map/ggml_steps.h"
 #include "op/activation.h"

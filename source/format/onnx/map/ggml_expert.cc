@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a mixture of experts is made of: ARGSORT and TOP_K choose the experts of each token, MUL_MAT_ID multiplies with
 // the matrices of those chosen, ADD_ID adds their biases.
 #include <fmt/core.h>

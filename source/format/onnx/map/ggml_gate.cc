@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activations that gate, alone and times a second half (GLU). ggml's CPU backend looks GELU up in tables of 16 bits: of
 // the rounded argument the rounded value.
 #include <fmt/core.h>

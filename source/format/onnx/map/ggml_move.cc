@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What moves values or converts them, and what of it writes into memory that others read (SET_ROWS, CPY into a cache).
 #include <fmt/core.h>
 

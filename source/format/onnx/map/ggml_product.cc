@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MUL_MAT, FLASH_ATTN_EXT. ggml multiplies rows by rows: y[n, m] = sum over k of x[n, k] w[m, k], and one matrix w
 // serves several of x where there are fewer of it. Activations are rounded as w's type asks for.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ROPE: pairs of the first n_dims entries of each row are turned by position * base^(-2 i / n_dims). ggml's angles are
 // products of f32 one after the other, so they are made so here; the pairs stand side by side, or (NEOX) one half
 // behind the other. Angles beyond the trained context are bent as YaRN does (arXiv:2309.00071).

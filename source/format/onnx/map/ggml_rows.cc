@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What works along rows: norms, sums, softmax, rows of tables.
 #include <fmt/core.h>
 

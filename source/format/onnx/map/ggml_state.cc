@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What hands a state on from token to token: SSM_SCAN, RWKV_WKV6, RWKV_WKV7, GATED_LINEAR_ATTN, GATED_DELTA_NET. One
 // step of layers per token; the output holds what each token reads, then the states that are left.
 #include <fmt/core.h>

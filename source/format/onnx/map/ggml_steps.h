@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the mappers of ggml's operators share. ggml has four dims, the innermost first; blobs have them the other way
 // round, without leading ones.
 #ifndef PLUMB_FORMAT_ONNX_MAP_GGML_STEPS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What reads windows of images and rows: convolutions, their columns, pools; pads and sizes.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's GroupQueryAttention: new keys and values go into a cache behind those that each batch entry has
 // already (seqlens_k says how many, itself included, less 1), queries see what is not behind them, nor the
 // padding of a prompt. q and k may be normalised and turned (rotary) first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators whose output's shape depends on values, which must be known when the model is loaded; and ReverseSequence,
 // whose lengths may become known when the network runs.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LayerNormalization, GroupNormalization, MeanVarianceNormalization, RMSNormalization. Where more than the normalised
 // blob is wanted, or the coefficients do not have TNN's shape, the pieces are written out: mean, difference, variance,
 // ...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: -w[t] x[n, t, ...] of each target t, then none, sum or (weighted)
 // mean.
 #include "format/onnx/node_context.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that are a comparison and a choice: Trilu, Hardmax, OneHot, IsNaN, IsInf, BitShift.
 #include <fmt/core.h>
 

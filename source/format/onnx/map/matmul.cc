@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MatMul, Gemm. A Gemm with constant weights is an InnerProduct; any other is spelled out: alpha A' B' + beta C.
 #include "op/matmul.h"
 

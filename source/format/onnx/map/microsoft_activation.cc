@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's GELUs: Gelu and BiasGelu are x Phi(x), FastGelu the form with tanh, QuickGelu x sigmoid(alpha x). A
 // bias is added to x first.
 #include "format/onnx/node_context.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's Attention, QAttention and MultiHeadAttention. A mask adds mask_filter_value (-10000) to the scores of
 // keys that count for nothing, `unidirectional` forbids those behind the query, present = past and the new keys.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's fused operators: FusedConv and FusedGemm are Conv (plus a blob Z) and Gemm with an activation behind
 // them; FusedMatMul (once TransposeMatMul) is alpha times the product of operands that may be transposed.
 #include <fmt/core.h>

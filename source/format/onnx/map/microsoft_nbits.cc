@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's weights of 2, 4 and 8 bits in blocks: MatMulNBits, GatherBlockQuantized. They are constants: unpacked
 // and dequantised while importing, (q - zero_point) * scale in f32, so that the product is one with a constant weight.
 #include <fmt/core.h>

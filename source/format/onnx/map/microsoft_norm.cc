@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX Runtime's normalisations: of a sum (Skip...), of the sum of embeddings (EmbedLayerNormalization), and by the
 // root mean square alone (Simplified...).
 #include <fmt/core.h>

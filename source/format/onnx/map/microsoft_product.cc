@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's products of integers whose sums are scaled: QGemm, MatMulIntegerToFloat, and DynamicQuantizeMatMul,
 // which quantises its first operand as it comes.
 #include <fmt/core.h>

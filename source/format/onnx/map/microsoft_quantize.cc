@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's QLinear operators: integers become reals, the float operator runs on them, the result becomes
 // integers. ONNX Runtime computes most of them through tables or with the scales drawn together: the same but at ties.
 #include "format/onnx/map/quantize_steps.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // com.microsoft's RotaryEmbedding: as ONNX's, but position_ids come first and may be one number, the first place's.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mod: the remainder with the divisor's sign, or with fmod the dividend's.
 #include "format/onnx/node_context.h"
 

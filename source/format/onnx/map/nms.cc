@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NonMaxSuppression of boxes and scores that are known when the model is loaded (how many boxes stay depends on them).
 #include <fmt/core.h>
 

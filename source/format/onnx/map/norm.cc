@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisations. Coefficients that are blobs (of a style, say) become a multiplication and an addition.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What several normalisations need.
 #ifndef PLUMB_FORMAT_ONNX_MAP_NORM_STEPS_H_
 #define PLUMB_FORMAT_ONNX_MAP_NORM_STEPS_H_

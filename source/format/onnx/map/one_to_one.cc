@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows PLUMB_ONNX_ONE of onnx_list.def: nodes that are one operator of ours, whose parameters are the node's
 // attributes of the same names. f64 runs as f64; narrow integers wrap around (Neg, Abs).
 #include <fmt/core.h>

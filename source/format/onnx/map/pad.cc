@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pad: pads from attributes (opset < 11) or inputs, for all dims or (opset 18) for some. Becomes PadV2.
 #include "op/pad.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Concat, Split, Slice: along axes.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pools. What TNN's Pooling says it says (equal pads, padding not counted, no dilation); other averages are
 // PlumbAveragePool; a maximum with unequal pads gets a Pad of -infinity in front. 1-D is 2-D of height 1.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The product of matrices that several mappers need.
 #ifndef PLUMB_FORMAT_ONNX_MAP_PRODUCT_STEPS_H_
 #define PLUMB_FORMAT_ONNX_MAP_PRODUCT_STEPS_H_

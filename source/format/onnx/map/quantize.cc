@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear, DequantizeLinear and MatMulInteger are operators of the runtime. DynamicQuantizeLinear is a
 // QuantizeLinear whose scale and zero point are computed in f32, which holds the whole numbers exactly. QLinearMatMul
 // is an integer product (i32, exact), scaled in f32 as ONNX Runtime does. ConvInteger and QLinearConv set the windows

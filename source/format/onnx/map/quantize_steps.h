@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between integers and reals, per tensor or per entry of an axis, as com.microsoft's operators have it.
 #ifndef PLUMB_FORMAT_ONNX_MAP_QUANTIZE_STEPS_H_
 #define PLUMB_FORMAT_ONNX_MAP_QUANTIZE_STEPS_H_

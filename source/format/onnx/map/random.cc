@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random operators: their output becomes a network input of the same name, so that the reference, the devices and the
 // original framework compute on the same numbers (-i gives them, else they are drawn like every input). The drawing
 // itself is not tested.

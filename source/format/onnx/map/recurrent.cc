@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU, RNN and com.microsoft's DynamicQuantizeLSTM: one layer of op/recurrent.h each, whose inputs stand in the
 // same order.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions and the index of the largest or smallest element. Axes from the attribute or (newer opsets) input 1.
 #include "op/reduce.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that give elements other dims or another order. Shapes are known, so each is written with plain numbers.
 #include <fmt/core.h>
 

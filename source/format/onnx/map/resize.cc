@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resize, Upsample -> TNN's Upsample, where it is the same to the last tap: nearest with floor of the asymmetric
 // position (and every whole factor under half_pixel, where both ways of rounding agree), linear and cubic (A = -0.75)
 // at half pixels or aligned corners, the step being in / out. Regions of interest, antialiasing, kept aspect ratios,

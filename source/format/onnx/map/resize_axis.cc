@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/onnx/map/resize_axis.h"
 
 #include <fmt/core.h>

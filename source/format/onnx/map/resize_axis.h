@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resizing axis by axis, for what TNN's Upsample cannot say: nearest is a Gather with known indices; linear and cubic
 // are a matrix product with the known weights of each output position (an infinity or NaN therefore spreads along its
 // axis).

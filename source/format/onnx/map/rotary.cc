@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RotaryEmbedding: the first rotary_embedding_dim entries of each head are pairs (x, y), turned by an angle per place:
 // (cos x - sin y, sin x + cos y). The pairs stand side by side (interleaved) or one half behind the other.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The turning of pairs that ONNX's and com.microsoft's RotaryEmbedding share.
 #ifndef PLUMB_FORMAT_ONNX_MAP_ROTARY_STEPS_H_
 #define PLUMB_FORMAT_ONNX_MAP_ROTARY_STEPS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GridSample, RoiAlign, MaxUnpool, LpPool and Det, each one operator of the runtime.
 #include <fmt/core.h>
 

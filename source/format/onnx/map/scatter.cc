@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScatterElements, Scatter, ScatterND. With known indices each output element is one of the data's or one of the
 // updates', so it is a Gather from both behind one another, which every device has. With a reduction, elements that are
 // hit several times take one round per hit. With indices that are known only when the network runs: one

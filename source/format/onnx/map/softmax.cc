@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax, LogSoftmax. Before opset 13 all dims from the axis on are one row, unless one of them alone counts.
 #include "op/softmax.h"
 

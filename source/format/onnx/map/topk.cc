@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TopK: k times the index of the largest element, which is then taken out by -infinity (the smallest whole number); of
 // equal elements the first comes first, as ONNX wants it. Elements that are -infinity themselves may be named twice. A
 // k beyond 300 is one PlumbTopK, and another runtime's choice is judged by one: of equal elements it may take any.

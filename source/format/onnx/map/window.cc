@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows of signal processing and the mel matrix: constants, computed in double. The type of the result is
 // output_datatype.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernel_shape, strides, dilations, pads and auto_pad, as Conv, ConvTranspose and the pools have them.
 #ifndef PLUMB_FORMAT_ONNX_MAP_WINDOW_ATTRIBUTES_H_
 #define PLUMB_FORMAT_ONNX_MAP_WINDOW_ATTRIBUTES_H_

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults for any network of zoo.py: for each operator what exporters, converters and kernels really get wrong, and for
 every operator what a kernel can do to its output. A mutation is (name, function(model, node) -> whether it applies,
 what a right cause says or ""): it edits the model, whose shapes stay as they are; or the function returns another one,

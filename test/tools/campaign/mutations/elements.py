@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Element-wise operators: left out, another one, another constant."""
 import numpy as np
 from onnx import helper

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What any kernel can do to its output."""
 import numpy as np
 from onnx import TensorProto

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quantised operators. Public threads: apache/tvm#13364 and #4807, pytorch/executorch#13576 (padding of 0),
 pytorch/FBGEMM#199, microsoft/BitNet#629, tensil-ai/tensil#64 (sums of 16 bits that saturate or wrap)."""
 import numpy as np

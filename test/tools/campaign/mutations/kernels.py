@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What kernels do to values, made in NumPy: stores and sums of fewer bits, tiles and heads that read another's memory,
 statistics of more lanes than there are. Public threads: ROCm/aiter#5151, tenstorrent/tt-metal#57408 and #56532,
 mmastrac/diffgemma#18 (bf16 cut off), pytorch/executorch#22327 (tiles of rows), triton-lang/triton#9838 (LayerNorm over

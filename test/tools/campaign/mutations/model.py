@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lists of mutations, and what edits a model."""
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layers that move or choose: another order, one further, the other end."""
 import numpy as np
 from onnx import helper

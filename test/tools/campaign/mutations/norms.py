@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Normalisation: epsilon, gains, offsets."""
 import numpy as np
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convolutions, matrix products: weights, biases, pads."""
 import numpy as np
 from onnx import TensorProto, helper

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What recurrent operators lose and keep. Public threads: ddbourgin/numpy-ml#42 (another gate's bias), apache/tvm#3410
 (the forget bias), onnx/onnx-tensorflow#409 (the state at the beginning), microsoft/onnxruntime#27224 (clip), and the
 hard sigmoid of Keras.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reductions, pools, softmax."""
 import numpy as np
 from onnx import helper

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operands of another node, another order, another axis; epsilon; what one operand alone is rounded to. Public threads:
 tracel-ai/burn#2286 (groups), Tencent/ncnn#315 and tenstorrent/tt-metal#38002 (dilation), Samsung/TICO#420 and
 robertknight/rten#1399 (pads of transposed convolutions), VeriSilicon/TIM-VX#589 and xlite-dev/LeetCUDA#309 (epsilon),

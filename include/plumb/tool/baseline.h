@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A baseline: how every layer was judged last time, kept in a file, so that none gets worse unnoticed.
 //
 // Example:
@@ -10,8 +11,8 @@
 //
 // The file is JSON: {"format": "plumb-baseline", "version": 1, "checks": {KEY: {DEVICE: {"00001 relu1": {"verdict":
 // ..., "E": ..., "R": ...}}}}}. Threading: values.
-#ifndef PLUMB_BASELINE_H_
-#define PLUMB_BASELINE_H_
+#ifndef PLUMB_TOOL_BASELINE_H_
+#define PLUMB_TOOL_BASELINE_H_
 
 #include <map>
 #include <string>
@@ -56,4 +57,4 @@ class Baseline {
 
 }  // namespace plumb
 
-#endif  // PLUMB_BASELINE_H_
+#endif  // PLUMB_TOOL_BASELINE_H_

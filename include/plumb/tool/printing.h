@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text for people: names out of files made safe for a terminal, lines and tables that fit a width, and what was meant
 // by a misspelt word. Reports are made with it; a program that prints more than reports has it, too.
 //
@@ -8,8 +9,8 @@
 //   std::fputs(table.Format(80).c_str(), stdout);
 //
 // Threading: free functions and values.
-#ifndef PLUMB_PRINTING_H_
-#define PLUMB_PRINTING_H_
+#ifndef PLUMB_TOOL_PRINTING_H_
+#define PLUMB_TOOL_PRINTING_H_
 
 #include <cstddef>
 #include <string>
@@ -97,4 +98,4 @@ std::string UnknownWord(std::string_view what, std::string_view text, const std:
 
 }  // namespace plumb
 
-#endif  // PLUMB_PRINTING_H_
+#endif  // PLUMB_TOOL_PRINTING_H_

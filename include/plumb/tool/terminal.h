@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one way to the terminal: whatever this library or a tool says on standard output or standard error goes through
 // here, and nothing that a file, a folder, a device or a program has named reaches a terminal otherwise
 // (test/terminal_gate.cmake looks for other ways). Layouts are escaped where they are made, name by name (printing.h);
 // this is the last step, which lets pass what is text, line breaks, and the colours that reports are painted with.
 //
 // Threading: any thread; what one call says stays together.
-#ifndef PLUMB_TERMINAL_H_
-#define PLUMB_TERMINAL_H_
+#ifndef PLUMB_TOOL_TERMINAL_H_
+#define PLUMB_TOOL_TERMINAL_H_
 
 #include <string>
 #include <string_view>
@@ -32,4 +33,4 @@ Status WriteData(std::string_view bytes);
 
 }  // namespace plumb
 
-#endif  // PLUMB_TERMINAL_H_
+#endif  // PLUMB_TOOL_TERMINAL_H_

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files in and out: what is written is complete or not there; folders for a while.
 //
 // Errors are complete sentences with the path and the operating system's text.
 // Threading: free functions; of several writers of one path the last one wins, and the file is one writer's, whole.
-#ifndef PLUMB_FILE_H_
-#define PLUMB_FILE_H_
+#ifndef PLUMB_TOOL_FILE_H_
+#define PLUMB_TOOL_FILE_H_
 
 #include <string>
 #include <string_view>
@@ -48,4 +49,4 @@ class WorkFolder {
 
 }  // namespace plumb
 
-#endif  // PLUMB_FILE_H_
+#endif  // PLUMB_TOOL_FILE_H_

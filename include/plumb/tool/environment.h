@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 // The environment variables that Plumb reads: one list, from which the check for misspelt names, messages and the table
 // in doc/environment.md (a test compares them) derive. The test also looks for readers of names that are not in it.
 //
 // Threading: free functions; nobody else may change the environment meanwhile.
-#ifndef PLUMB_ENVIRONMENT_H_
-#define PLUMB_ENVIRONMENT_H_
+#ifndef PLUMB_TOOL_ENVIRONMENT_H_
+#define PLUMB_TOOL_ENVIRONMENT_H_
 
 #include <vector>
 
@@ -29,4 +30,4 @@ Status CheckEnvironment();
 
 }  // namespace plumb
 
-#endif  // PLUMB_ENVIRONMENT_H_
+#endif  // PLUMB_TOOL_ENVIRONMENT_H_

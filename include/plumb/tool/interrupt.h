@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ending a long computation from outside: Forwards and checks of this thread ask, between two layers, whether to go on.
 //
 // Example:
@@ -7,8 +8,8 @@
 //   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport report, session->CheckDevice("X86"));  // DeviceError when stopped
 //
 // Threading: counts for the thread that made it, until it ends; `wanted` is called on that thread.
-#ifndef PLUMB_INTERRUPT_H_
-#define PLUMB_INTERRUPT_H_
+#ifndef PLUMB_TOOL_INTERRUPT_H_
+#define PLUMB_TOOL_INTERRUPT_H_
 
 #include <functional>
 
@@ -33,4 +34,4 @@ class Interrupter {
 
 }  // namespace plumb
 
-#endif  // PLUMB_INTERRUPT_H_
+#endif  // PLUMB_TOOL_INTERRUPT_H_

@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device does before it can compute for the first time: its driver compiles kernels, which may take half a
 // minute. The library says nothing by itself; a program that wants to tell its user sets a listener. Threading: the
 // listener is called on the thread that compiles, one call at a time, and must not set another.
-#ifndef PLUMB_COMPILING_H_
-#define PLUMB_COMPILING_H_
+#ifndef PLUMB_TOOL_COMPILING_H_
+#define PLUMB_TOOL_COMPILING_H_
 
 #include <functional>
 #include <string>
@@ -22,4 +23,4 @@ void SetCompileListener(std::function<void(const Compiling&)> listener);
 
 }  // namespace plumb
 
-#endif  // PLUMB_COMPILING_H_
+#endif  // PLUMB_TOOL_COMPILING_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Another machine, a phone over adb or a board over ssh, as a place to run programs: files go there and come back, and
 // commands end with an exit code. The same on this machine, for tests and emulators.
 //
@@ -12,8 +13,8 @@
 // Errors: one sentence with the machine, what was tried and the last lines of what the other side said: DeviceError
 // where the machine or the way to it failed, IoError for files, InvalidArgument for names.
 // Threading: a machine serves one thread at a time.
-#ifndef PLUMB_REMOTE_H_
-#define PLUMB_REMOTE_H_
+#ifndef PLUMB_TOOL_REMOTE_H_
+#define PLUMB_TOOL_REMOTE_H_
 
 #include <cstdint>
 #include <functional>
@@ -113,4 +114,4 @@ class RemoteWorkspace {
 
 }  // namespace plumb
 
-#endif  // PLUMB_REMOTE_H_
+#endif  // PLUMB_TOOL_REMOTE_H_

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of a model's layers a device can run, and with which kernel; and what their parameters are.
-#ifndef PLUMB_SUPPORT_H_
-#define PLUMB_SUPPORT_H_
+#ifndef PLUMB_TOOL_SUPPORT_H_
+#define PLUMB_TOOL_SUPPORT_H_
 
 #include <string>
 #include <utility>
@@ -39,4 +40,4 @@ double CountOperations(const Layer& layer, const BlobTable& blobs);
 
 }  // namespace plumb
 
-#endif  // PLUMB_SUPPORT_H_
+#endif  // PLUMB_TOOL_SUPPORT_H_

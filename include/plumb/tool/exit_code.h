@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exit codes of every tool (design.md): 0 aligned or done, 1 misaligned or nothing compared, 2 bad usage or input,
 // 3 device not available, 4 internal or device failure.
-#ifndef PLUMB_EXIT_CODE_H_
-#define PLUMB_EXIT_CODE_H_
+#ifndef PLUMB_TOOL_EXIT_CODE_H_
+#define PLUMB_TOOL_EXIT_CODE_H_
 
 #include "plumb/status.h"
 
@@ -18,4 +19,4 @@ int WorseExit(int a, int b);
 
 }  // namespace plumb
 
-#endif  // PLUMB_EXIT_CODE_H_
+#endif  // PLUMB_TOOL_EXIT_CODE_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole check in one call: the golden, the subject and devices of one session, judged one after the other, in the one
 // result that reports are made of (plumb/report.h).
 //
@@ -13,8 +14,8 @@
 //   std::puts(plumb::Conclude(result).line.c_str());
 //
 // Threading: as the session's.
-#ifndef PLUMB_CHECK_ALL_H_
-#define PLUMB_CHECK_ALL_H_
+#ifndef PLUMB_TOOL_CHECK_ALL_H_
+#define PLUMB_TOOL_CHECK_ALL_H_
 
 #include <functional>
 #include <map>
@@ -73,4 +74,4 @@ std::string WithoutKernel(const Graph& graph, Device& device, const Status& refu
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_ALL_H_
+#endif  // PLUMB_TOOL_CHECK_ALL_H_
