@@ -9,7 +9,7 @@ namespace plumb {
 namespace {
 
 // Healthy layers of MNN and ncnn have crests of 5 to 12, least shares of 0.3 to 0.9 and fits below 0.2; the limits lie
-// between these and planted faults (test/check/winograd_spread_test.cc prints both).
+// between these and planted faults (test/check/winograd_found_test.cc prints both).
 constexpr int64_t kFewest = 64;        // values
 constexpr double kLikelier = 20;       // difference of the logarithms of both likelihoods
 constexpr double kLeastShare = 0.125;  // rms of the median part, of that of all

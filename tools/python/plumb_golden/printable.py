@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text for a terminal, as Plumb's tools print it (plumb/tool/printing.h; python/tests/test_golden.py compares): what a file
-calls something may hold an escape sequence or a line break, which would draw a forged line."""
+"""Text for a terminal, as Plumb's tools print it (plumb/tool/printing.h; python/tests/test_golden.py compares).
+
+What a file calls something may hold an escape sequence or a line break, which would draw a forged line."""
 MAX_SHOWN = 200
 
 # Nothing shown, separators, direction, byte order mark, annotations, tags.
