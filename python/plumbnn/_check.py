@@ -7,15 +7,18 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _core, _given
 from ._arrays import Saved, all_ready
 from ._errors import Error, MisalignedError
 from ._given import Path
 from ._model import Model, Shapes, Source, arguments_of
-from ._network import OPTIONS, device_arguments
+from ._network import OPTIONS, DeviceOptions, device_arguments
 from ._report import Report
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # A dump folder or file (doc/subjects.md), or arrays by blob name, or what gives them one by one.
 Tensors = Union[Path, Mapping[str, Any], Callable[[str], Any]]
@@ -36,12 +39,12 @@ def check(
     input_range: tuple[float, float] | None = None,
     names: Mapping[str, str] | None = None,
     pair_by_order: bool = False,
-    layout: str = "",
-    arithmetic: str = "",
+    layout: str | None = None,
+    arithmetic: str | None = None,
     layers: Sequence[str] = (),
     min_tested: float = 0.5,
     expect: str = "any",
-    **device_options: Any,
+    **device_options: Unpack[DeviceOptions],
 ) -> Report:
     """Runs the model layer by layer beside the float64 reference and judges every layer.
 
@@ -102,8 +105,8 @@ def check(
     command += _take_golden(arguments, golden, saved)
     _take_subject(arguments, subject, saved)
     arguments.names = dict(names or {})
-    arguments.pair_by_order, arguments.layout = pair_by_order, layout
-    arguments.arithmetic = arithmetic
+    arguments.pair_by_order, arguments.layout = pair_by_order, layout or ""
+    arguments.arithmetic = arithmetic or ""
     command += ["--pair-by-order"] if pair_by_order else []
     command += ["--layout", layout] if layout else []
     command += ["--arithmetic", arithmetic] if arithmetic else []
@@ -146,7 +149,7 @@ def _memory_of(model: Source | Model, inputs: Any) -> _given.InMemory | None:
     return _given.in_memory(model, None if of_files else inputs)
 
 
-def _command(model: _core.ModelArguments, device_options: Mapping[str, Any]) -> list[str]:
+def _command(model: _core.ModelArguments, device_options: DeviceOptions) -> list[str]:
     words = ["model_check", "-m", model.structure]
     if model.weights:
         words = ["model_check", "-p", model.structure, "-m", model.weights]
@@ -154,9 +157,10 @@ def _command(model: _core.ModelArguments, device_options: Mapping[str, Any]) -> 
         words += ["--shape", f"{name}={','.join(map(str, shape))}"]
     if model.seed != 1:
         words += ["--seed", str(model.seed)]
+    options: Mapping[str, object] = device_options
     for name in ("precision", "threads", "device_index"):
-        if device_options.get(name):
-            words += ["--" + name.replace("_", "-"), str(device_options[name])]
+        if options.get(name):
+            words += ["--" + name.replace("_", "-"), str(options[name])]
     if device_options.get("fallback"):
         words.append("--fallback")
     return words

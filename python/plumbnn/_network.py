@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _core, _given, _html
 from ._arrays import all_ready
@@ -15,8 +15,26 @@ from ._types import Observer, Step, TensorInfo
 
 if TYPE_CHECKING:
     import numpy as np
+    from typing_extensions import Unpack
 
 CPU_DEVICE: str = _core.cpu_device()  # "X86" or "ARM"
+
+
+class DeviceOptions(TypedDict, total=False):
+    """How a device runs a network; `Network` says what each means."""
+
+    precision: str
+    threads: int
+    device_index: int
+    fallback: bool
+    unfuse: bool
+    direct: bool
+
+
+class NetworkOptions(DeviceOptions, total=False):
+    """The same with input shapes, over the model's."""
+
+    shapes: Shapes | None
 
 
 def device_arguments(
@@ -38,7 +56,7 @@ def device_arguments(
     return arguments
 
 
-OPTIONS = ("precision", "threads", "device_index", "fallback", "unfuse", "direct", "shapes")
+OPTIONS = tuple(NetworkOptions.__annotations__)
 
 
 class Network:
@@ -62,7 +80,9 @@ class Network:
             cannot run; otherwise those of `load`.
     """
 
-    def __init__(self, model: Source | Model, device: str = CPU_DEVICE, **options: Any) -> None:
+    def __init__(
+        self, model: Source | Model, device: str = CPU_DEVICE, **options: Unpack[NetworkOptions]
+    ) -> None:
         _given.known(options, OPTIONS)
         arguments = device_arguments(**options)
         name = _given.one_device(device)
@@ -174,14 +194,14 @@ def dump(
     device: str = CPU_DEVICE,
     *,
     format: str = "npy",
-    layers: str = "",
-    types: str = "",
+    layers: str | None = None,
+    types: str | None = None,
     layer_inputs: bool = False,
     layer_outputs: bool = True,
     statistics_only: bool = False,
     compress: bool = False,
     seed: int = 1,
-    **options: Any,
+    **options: Unpack[NetworkOptions],
 ) -> str:
     """Runs the model once and writes what its layers computed into a dump folder.
 
@@ -189,8 +209,8 @@ def dump(
         folder: one that holds another process's dump is left alone, and FOLDER-2 taken; a second
             dump of this process into it goes to FOLDER/network-2.
         format: "npy", "text" (one value per line, as TNN) or "raw".
-        layers: "conv*,/^fc[0-9]+$/,10-20": globs, regular expressions, index ranges. "": all.
-        types: "Convolution,Pooling". "": all.
+        layers: "conv*,/^fc[0-9]+$/,10-20": globs, regular expressions, index ranges. None: all.
+        types: "Convolution,Pooling". None: all.
         layer_inputs, layer_outputs: which side of each layer.
         statistics_only: a manifest without the blobs. compress: with zstd.
         options: as `Network` has them.
@@ -203,7 +223,7 @@ def dump(
     """
     arguments = _core.DumpArguments()
     arguments.folder, arguments.format = _given.path_of(folder, "folder"), format
-    arguments.layers, arguments.types = layers, types
+    arguments.layers, arguments.types = layers or "", types or ""
     arguments.inputs, arguments.outputs = layer_inputs, layer_outputs
     arguments.statistics_only, arguments.zstd = statistics_only, compress
     network = Network(_at_size_of(inputs, model), device, **options)
