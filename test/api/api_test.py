@@ -29,7 +29,8 @@ def exported(library):
     for line in lines:
         found = re.match(r"[0-9a-f]+ [TDBR] (.*)$", line)
         if found:
-            yield found.group(1).replace("[abi:cxx11]", "").replace("std::__cxx11::", "std::")
+            name = found.group(1).replace("[abi:cxx11]", "").replace("std::__cxx11::", "std::")
+            yield name.replace("std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string")
 
 
 def public(root, library):

@@ -26,7 +26,7 @@ file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/installed)
 file(RENAME ${WORK}/installed ${WORK}/prefix)  # nothing may remember where it was
 include(${CMAKE_CURRENT_LIST_DIR}/installed.cmake)
-file(GLOB headers ${WORK}/prefix/include/plumb/*.h)
+file(GLOB_RECURSE headers ${WORK}/prefix/include/plumb/*.h)
 execute_process(COMMAND awk -f ${CMAKE_CURRENT_LIST_DIR}/extract.awk ${root}/README.md ${root}/doc/dump.md
     ${root}/doc/library.md ${headers}
   OUTPUT_VARIABLE examples RESULT_VARIABLE code)
