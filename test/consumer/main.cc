@@ -85,7 +85,7 @@ bool RunExamples(bool present, const plumb::Tensor& image) {
     if (!present && std::strncmp(example.where, "dump.md", 7) == 0) continue;  // it takes a network that there is
     const plumb::Status status = example.run(image, network);
     const bool reads = std::strncmp(example.where, "graph.h", 7) != 0 &&  // that one makes its model itself
-                       std::strncmp(example.where, "judge.h", 7) != 0;             // and this needs none
+                       std::strncmp(example.where, "judge.h", 7) != 0;    // and this needs none
     if (present || !reads ? status.ok() : Says(status, "net.tnnproto") || Says(status, "there is no file or folder"))
       continue;
     std::printf("%s: %s\n", example.where, status.ToString().c_str());
