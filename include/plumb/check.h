@@ -115,7 +115,9 @@ struct OutputReport {
   // Of what is stored in 16 bits or on a grid, in units of the storage: by how much the values lie on one side of what
   // rounding to nearest gives, on average, and how sure that is; negative: towards zero, or down.
   double bias = 0, bias_z = 0;
-  std::string one_sided;      // how they were rounded to one side: "stored by truncation: ..."; "": they were not
+  std::string one_sided;  // how they were rounded to one side: "stored by truncation: ..."; "": they were not
+  // Of integers that a step quantises: the rule that they follow to the last one; "": none.
+  std::string rule;
   double smallest_fault = 0;  // the smallest relative gain error that this check could have seen
   int level = 0;              // of the bound that was needed
   DiffMetrics introduced;     // device - replay

@@ -27,6 +27,7 @@ struct Scene {
   const NumericModel* model = &ModelOf(SubjectArithmetic::kFp32);
   std::map<std::string, Int8Weights> int8_weights;
   bool finds_products = false;
+  const ImportRecord* record = nullptr;  // of an ONNX file; null: none
 };
 
 // The inputs of any group of the scene as the reference replays them, where `earlier` has them: floats in f64,

@@ -46,6 +46,7 @@ Json ToJson(const OutputReport& o, bool with_golden) {
   json["layout"] = o.layout;
   json["verdict"] = VerdictName(o.verdict);
   json["reason"] = o.reason;
+  json["rule"] = o.rule;
   json["E"] = JsonNumber(o.excess);
   json["R"] = JsonNumber(o.rms_excess);
   json["R_channel"] = JsonNumber(o.channel_excess);

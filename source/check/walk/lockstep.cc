@@ -8,6 +8,7 @@
 #include "check/core/coverage.h"
 #include "check/core/inspect.h"
 #include "check/core/step_budget.h"
+#include "check/integer/integer_rules.h"
 #include "check/judge/exercised.h"
 #include "check/judge/judge.h"
 #include "check/judge/one_sided.h"
@@ -44,6 +45,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   scene_.model = &ModelOf(options_.arithmetic);
   scene_.int8_weights = options_.int8_weights;
   scene_.finds_products = options_.find_products;
+  scene_.record = options_.record;
   report_.device = scene_.device;
   report_.device_description = scene_.description;
   report_.precision = scene_.precision;
@@ -145,6 +147,7 @@ Status Lockstep::Judge(const LayerEvent& event, StepRecord* record) {
     return Status::NotSupported(fmt::format("ran on {}, the device has no kernel for it", record->info.device));
   }
   PLUMB_RETURN_IF_ERROR(judge_->Judge(own, record));
+  JudgeIntegers(scene_, record);
   if (record->report.verdict == Verdict::kAligned) PLUMB_RETURN_IF_ERROR(NoteRelative(*record));
   NoteNotExercised(record);
   if (!record->changed.empty()) {
@@ -298,6 +301,7 @@ Result<RunReport> Lockstep::Finish() {
   PLUMB_RETURN_IF_ERROR(SettleNarrow());
   relative_.Apply(&report_);
   explainers_.AddNotes(&report_);
+  NoteIntegerRules(&report_);
   NoteOneSided(&report_);
   report_.peak_reference_bytes = own_.peak_bytes();
   for (LayerReport& layer : report_.layers) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which integers a kernel gives, to the last one: a rule per form of operator and family of kernels. A rule is exact:
+// it replays the kernel's own arithmetic, roundings and order, and follows from a step's integers alone. A step whose
+// output is what one of the rules of its operator gives, element by element, was computed by it.
+#ifndef PLUMB_CHECK_INTEGER_INTEGER_RULES_H_
+#define PLUMB_CHECK_INTEGER_INTEGER_RULES_H_
+
+#include <string>
+#include <vector>
+
+#include "check/integer/integer_step.h"
+
+namespace plumb {
+
+struct IntegerRule {
+  IntegerForm form;
+  const char* words;  // "ONNX Runtime's rule (f32 scale, round half to even)"
+  // The operator's integers, in front of the tail. False: the rule does not apply to the step, or says nothing of
+  // numbers of this size. `integers` has an element for each of the result.
+  bool (*replay)(const IntegerStep& step, std::vector<int64_t>* integers);
+};
+
+// onnxruntime_rules.cc, tflite_rules.cc
+std::vector<IntegerRule> OnnxRuntimeRules();
+std::vector<IntegerRule> TfliteRules();
+// All of them, in the order in which they are asked.
+const std::vector<IntegerRule>& AllIntegerRules();
+
+// The words of the rule that output number `output` follows, or "": none, or the step does not quantise it.
+std::string FollowedRule(const Scene& scene, const StepRecord& record, size_t output);
+
+// Of an aligned, grey or wrong step: each output that follows a rule is aligned, and says so.
+void JudgeIntegers(const Scene& scene, StepRecord* record);
+
+// How many outputs follow which rule, in the report's notes.
+void NoteIntegerRules(RunReport* report);
+
+// v rounded to an even half and within the result's range, without its zero point; false: it is no number, or beyond 32
+// bits.
+bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_INTEGER_INTEGER_RULES_H_

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// IntegerStep: what a step between a DequantizeLinear and a QuantizeLinear (or an operator that is both and itself)
+// computes from integers: the form of the operator, the integers that it reads, and the scales and zero points.
+//   [QuantizeLinear] <- tail: what only moves or limits values <- operator <- [DequantizeLinear]
+// A QLinearConv and the like, which become an integer product, a scale and a QuantizeLinear, are read so, too.
+#ifndef PLUMB_CHECK_INTEGER_INTEGER_STEP_H_
+#define PLUMB_CHECK_INTEGER_INTEGER_STEP_H_
+
+#include <vector>
+
+#include "check/judge/scene.h"
+#include "check/judge/step_record.h"
+
+namespace plumb {
+
+enum class IntegerForm { kProduct, kSum, kTimes, kMean, kSoftmax };
+
+// scale * whole, whole = q - zero.
+struct IntegerOperand {
+  Tensor whole;  // f64
+  float scale = 0;
+  int64_t zero = 0;
+  bool broadcast = false;  // it had fewer elements
+};
+
+struct IntegerStep {
+  IntegerForm form = IntegerForm::kProduct;
+  // kSum, kTimes: both operands, shaped like the result; kSoftmax: its input; kMean: its sums.
+  std::vector<IntegerOperand> operands;
+  int64_t count = 1;  // kMean: of each sum
+  int axis = 0;       // kSoftmax
+  // kProduct: exact sums, the bias included (f64), each times the scale of its channel, i / inner % scales.size().
+  Tensor sums;
+  std::vector<float> scales;         // of the input times of the weights, rounded to f32
+  std::vector<double> exact_scales;  // the same product in f64; empty: not known
+  int64_t inner = 1;
+
+  Shape shape;  // of the operator's result
+  float scale = 1;
+  int64_t zero = 0, low = 0, high = 0;
+
+  // What the tail makes of the operator's integers (q, zero point included), which are replaced.
+  LayerGroup tail;
+  std::vector<Tensor> tail_inputs;  // the first is left out
+  std::vector<Layer> tail_layers;   // that are not the graph's
+
+  size_t scale_index(int64_t i) const { return static_cast<size_t>(i / inner) % scales.size(); }
+};
+
+// How a group quantises one of its blobs; `inputs` as for ReplayValues. NotSupported: it does not, or the operator has
+// no form.
+Result<IntegerStep> ReadIntegerStep(const Scene& scene, const LayerGroup& group, const std::vector<Tensor>& inputs,
+                                    const std::string& blob);
+
+// The integers behind the tail, shaped like the step's output, i64.
+Result<Tensor> BehindTail(const IntegerStep& step, const BlobTable& blobs, const std::vector<int64_t>& integers);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_INTEGER_INTEGER_STEP_H_

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/integer/stepwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "op/core/op.h"
+#include "op/pooling.h"
+#include "op/quantize_linear.h"
+
+namespace plumb {
+namespace {
+
+// MLAS's logistic: a rational function by FMAs. (MlasComputeLogistic's constants, which are Eigen's.)
+float LogisticInF32(float given) {
+  constexpr float kAlpha[] = {4.37031012579801e-11f, 1.15627324459942e-07f, 6.08574864600143e-05f,
+                              8.51377133304701e-03f, 2.48287947061529e-01f};
+  constexpr float kBeta[] = {6.10247389755681e-13f, 5.76102136993427e-09f, 6.29106785017040e-06f,
+                             1.70198817374094e-03f, 1.16817656904453e-01f, 9.93151921023180e-01f};
+  const float x = std::clamp(given, -18.0f, 18.0f), squared = x * x;
+  float above = kAlpha[0], below = kBeta[0];
+  for (size_t i = 1; i < std::size(kAlpha); ++i) above = std::fma(squared, above, kAlpha[i]);
+  for (size_t i = 1; i < std::size(kBeta); ++i) below = std::fma(squared, below, kBeta[i]);
+  above *= x;
+  const float ratio = above / below;
+  return std::clamp(ratio + 0.5f, 0.0f, 1.0f);
+}
+
+Status RunLogistic(const ReferenceArgs& args) {
+  if (args.inputs[0]->dtype() != DType::kF64) return Status::NotSupported("no f64");
+  const double* x = args.inputs[0]->data<double>();
+  double* y = args.outputs[0]->data<double>();
+  for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i)
+    y[i] = static_cast<double>(LogisticInF32(static_cast<float>(x[i])));
+  return Status::Ok();
+}
+
+// Row by row in one f32 sum, divided by the number of pixels.
+Status RunSerialAverage(const ReferenceArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const PoolingShape pool, ResolvePooling(args.layer, args.inputs[0]->shape()));
+  if (!pool.average || pool.adaptive) return Status::NotSupported("no average");
+  const WindowAxis &h = pool.window.h, &w = pool.window.w;
+  const double* x = args.inputs[0]->data<double>();
+  double* y = args.outputs[0]->data<double>();
+  for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
+    const int64_t top = i / w.out % h.out * h.stride - h.pad_begin, left = i % w.out * w.stride - w.pad_begin;
+    const int64_t h_begin = std::max<int64_t>(0, top), h_end = std::min(h.in, top + h.kernel);
+    const int64_t w_begin = std::max<int64_t>(0, left), w_end = std::min(w.in, left + w.kernel);
+    const double* plane = x + i / (h.out * w.out) * h.in * w.in;
+    float sum = 0;
+    for (int64_t row = h_begin; row < h_end; ++row) {
+      for (int64_t column = w_begin; column < w_end; ++column) sum += static_cast<float>(plane[row * w.in + column]);
+    }
+    const int64_t count = pool.count_include_pad
+                              ? h.kernel * w.kernel
+                              : std::max<int64_t>(0, h_end - h_begin) * std::max<int64_t>(0, w_end - w_begin);
+    y[i] = static_cast<double>(sum / static_cast<float>(count));
+  }
+  return Status::Ok();
+}
+
+// round(x / scale + zero point), all in f32.
+Status RunQuantizeBehindZero(const ReferenceArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape shape, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor scale, args.inputs[1]->ConvertedTo(DType::kF32));
+  const double* x = args.inputs[0]->data<double>();
+  int64_t* y = args.outputs[0]->data<int64_t>();
+  for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
+    const int64_t at = shape.ScaleOf(i);
+    const float zero = args.inputs.size() > 2 ? static_cast<float>(args.inputs[2]->ValueAt(at)) : 0;
+    const float steps = static_cast<float>(x[i]) / scale.data<float>()[at] + zero;
+    if (std::isnan(steps)) return Status::NotSupported("NaN");
+    const double rounded = std::nearbyint(static_cast<double>(steps));
+    y[i] = static_cast<int64_t>(std::clamp(rounded, static_cast<double>(shape.low), static_cast<double>(shape.high)));
+  }
+  return Status::Ok();
+}
+
+// Operators whose f64 reference, rounded to f32 at the end, is what a correct f32 instruction gives.
+bool RoundsCorrectly(OpKind kind) {
+  switch (kind) {
+    case OpKind::kAdd:
+    case OpKind::kSub:
+    case OpKind::kMul:
+    case OpKind::kDiv:
+    case OpKind::kNeg:
+    case OpKind::kAbs:
+    case OpKind::kSqrt:
+    case OpKind::kReLU:
+    case OpKind::kReLU6:
+    case OpKind::kLeakyRelu:
+    case OpKind::kPReLU:
+    case OpKind::kClip:
+    case OpKind::kMaximum:
+    case OpKind::kMinimum:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin:
+    case OpKind::kFloor:
+    case OpKind::kCeil:
+    case OpKind::kPlumbRound:
+    case OpKind::kCast:
+    case OpKind::kPlumbCast:
+    case OpKind::kPlumbQuantizeLinear:
+    case OpKind::kPlumbDequantizeLinear:
+    case OpKind::kPlumbMatMulInteger: return true;
+    default: return GetOp(kind).moves_data_only;
+  }
+}
+
+bool RoundsCorrectly(const Layer& layer) {
+  if (layer.kind == OpKind::kPooling) return ParamOf<PoolingParam>(layer).pool_type == kPoolMax;
+  return RoundsCorrectly(layer.kind);
+}
+
+void RoundToF32(Tensor* values, Tensor*) {
+  if (values->dtype() != DType::kF64) return;
+  double* v = values->data<double>();
+  for (int64_t i = 0; i < values->NumElements(); ++i) v[i] = static_cast<double>(static_cast<float>(v[i]));
+}
+
+StepKernel KernelAsWritten(OpKind) { return nullptr; }
+
+StepKernel KernelOfTables(OpKind kind) { return kind == OpKind::kSigmoid ? RunLogistic : nullptr; }
+
+StepKernel KernelOfAverages(OpKind kind) {
+  switch (kind) {
+    case OpKind::kPooling:
+    case OpKind::kPlumbAveragePool: return RunSerialAverage;
+    case OpKind::kPlumbQuantizeLinear: return RunQuantizeBehindZero;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+const std::vector<StepwiseRule>& StepwiseRules() {
+  static const auto* rules = new std::vector<StepwiseRule>{
+      {"the rule of f32 as written (each operation rounded once, round half to even)", KernelAsWritten},
+      {"ONNX Runtime's rule for sigmoid (a table of its f32 function, round half to even)", KernelOfTables},
+      {"ONNX Runtime's rule for average pools (one f32 sum, rounded with the zero point added)", KernelOfAverages},
+  };
+  return *rules;
+}
+
+Result<ReplayResult> ReplayStepwise(const StepwiseRule& rule, const LayerGroup& group,
+                                    const std::vector<Tensor>& inputs, const BlobTable& blobs) {
+  ReplayExtra extra;
+  for (size_t m = 0; m < group.members.size(); ++m) {
+    const Layer& layer = *group.members[m];
+    const StepKernel kernel = rule.kernel_of(layer.kind);
+    if (kernel == nullptr && !RoundsCorrectly(layer))
+      return Status::NotSupported(layer.type + " may be rounded in several ways");
+    MemberChange change{static_cast<int>(m), {}, {}, RoundToF32};
+    if (kernel != nullptr) change.op.run = kernel;
+    extra.changes.push_back(std::move(change));
+  }
+  return ReplayValues(group, inputs, blobs, extra);
+}
+
+}  // namespace plumb

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What TFLite's reference kernels compute from integers, as their source says (2.3 to 2.20, LiteRT 1 and 2): real
+// factors as 31 bits and a shift, rounded twice (gemmlowp) or once.
+#include <algorithm>
+#include <cmath>
+
+#include "check/integer/integer_rules.h"
+
+namespace plumb {
+namespace {
+
+constexpr int64_t kInt32Max = 2147483647;
+
+// A real factor: multiplier * 2^(shift - 31).
+struct FixedFactor {
+  int64_t multiplier = 0;
+  int shift = 0;
+  bool valid = false;
+};
+
+FixedFactor FixedFactorOf(double real) {
+  FixedFactor factor;
+  if (!(real > 0 && real < 0x1p30)) return factor;
+  factor.valid = true;
+  const double fraction = std::frexp(real, &factor.shift);
+  factor.multiplier = static_cast<int64_t>(std::round(fraction * 0x1p31));
+  if (factor.multiplier == int64_t{1} << 31) factor.multiplier /= 2, ++factor.shift;
+  if (factor.shift < -31) factor.multiplier = 0, factor.shift = 0;
+  return factor;
+}
+
+// The upper 32 bits of twice the product, halves up.
+int64_t HighOfProduct(int64_t a, int64_t b) {
+  const int64_t product = a * b, nudge = product >= 0 ? int64_t{1} << 30 : 1 - (int64_t{1} << 30);
+  return (product + nudge) / (int64_t{1} << 31);
+}
+
+// x / 2^by, halves away from zero.
+int64_t ShiftedRight(int64_t x, int by) {
+  const int64_t mask = (int64_t{1} << by) - 1, rest = x & mask, most = (mask >> 1) + (x < 0 ? 1 : 0);
+  return (x >> by) + (rest > most ? 1 : 0);
+}
+
+// False: beyond 32 bits.
+using Multiply = bool (*)(int64_t x, const FixedFactor& factor, int64_t* result);
+
+bool RoundedTwice(int64_t x, const FixedFactor& factor, int64_t* result) {
+  if (!factor.valid || std::abs(x) > kInt32Max) return false;
+  const int left = std::max(0, factor.shift), right = std::max(0, -factor.shift);
+  const int64_t shifted = x * (int64_t{1} << left);  // at most 31 + 30 bits
+  if (std::abs(shifted) > kInt32Max) return false;
+  *result = ShiftedRight(HighOfProduct(shifted, factor.multiplier), right);
+  return true;
+}
+
+bool RoundedOnce(int64_t x, const FixedFactor& factor, int64_t* result) {
+  if (!factor.valid || std::abs(x) > kInt32Max) return false;
+  const int shift = 31 - factor.shift;  // 1 to 62
+  const int64_t product = x * factor.multiplier, half = int64_t{1} << (shift - 1);
+  if (product > INT64_MAX - half) return false;
+  *result = (product + half) >> shift;
+  return std::abs(*result) <= kInt32Max;
+}
+
+int64_t Limited(const IntegerStep& step, int64_t whole) { return std::clamp(whole + step.zero, step.low, step.high); }
+
+// CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED.
+template <Multiply kMultiply>
+bool ProductInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  if (step.exact_scales.size() != step.scales.size()) return false;
+  std::vector<FixedFactor> factors;
+  for (const double scale : step.exact_scales)
+    factors.push_back(FixedFactorOf(scale / static_cast<double>(step.scale)));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = step.sums.data<double>()[i];
+    int64_t whole = 0;
+    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max))) return false;
+    const FixedFactor& factor = factors[step.scale_index(static_cast<int64_t>(i))];
+    if (!kMultiply(static_cast<int64_t>(sum), factor, &whole)) return false;
+    (*integers)[i] = Limited(step, whole);
+  }
+  return true;
+}
+
+// MUL.
+template <Multiply kMultiply>
+bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand &a = step.operands[0], &b = step.operands[1];
+  const FixedFactor factor =
+      FixedFactorOf(static_cast<double>(a.scale) * static_cast<double>(b.scale) / static_cast<double>(step.scale));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double product = a.whole.data<double>()[i] * b.whole.data<double>()[i];
+    int64_t whole = 0;
+    if (!(std::fabs(product) <= static_cast<double>(kInt32Max))) return false;
+    if (!kMultiply(static_cast<int64_t>(product), factor, &whole)) return false;
+    (*integers)[i] = Limited(step, whole);
+  }
+  return true;
+}
+
+// ADD: both operands 20 bits to the left (15 of 16-bit ones), in units of twice the larger scale, then the sum.
+bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand &a = step.operands[0], &b = step.operands[1];
+  const int left = step.high - step.low > 255 ? 15 : 20;
+  const double twice = 2 * static_cast<double>(std::max(a.scale, b.scale));
+  const FixedFactor of_a = FixedFactorOf(static_cast<double>(a.scale) / twice),
+                    of_b = FixedFactorOf(static_cast<double>(b.scale) / twice),
+                    of_sum = FixedFactorOf(twice / (std::ldexp(1.0, left) * static_cast<double>(step.scale)));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double x = std::ldexp(a.whole.data<double>()[i], left), y = std::ldexp(b.whole.data<double>()[i], left);
+    int64_t first = 0, second = 0, sum = 0;
+    if (!(std::fabs(x) <= static_cast<double>(kInt32Max) && std::fabs(y) <= static_cast<double>(kInt32Max)))
+      return false;
+    if (!RoundedTwice(static_cast<int64_t>(x), of_a, &first) || !RoundedTwice(static_cast<int64_t>(y), of_b, &second) ||
+        !RoundedTwice(first + second, of_sum, &sum))
+      return false;
+    (*integers)[i] = Limited(step, sum);
+  }
+  return true;
+}
+
+// AVERAGE_POOL_2D over whole planes, which keeps scale and zero point: halves away from zero.
+bool MeanOfIntegers(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  if (x.scale != step.scale || x.zero != step.zero || step.count < 1) return false;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = x.whole.data<double>()[i] + static_cast<double>(x.zero) * static_cast<double>(step.count);
+    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max))) return false;
+    const auto all = static_cast<int64_t>(sum);
+    const int64_t half = step.count / 2;
+    (*integers)[i] = std::clamp((all > 0 ? all + half : all - half) / step.count, step.low, step.high);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<IntegerRule> TfliteRules() {
+  return {
+      {IntegerForm::kProduct, "TFLite's rule (a factor of 31 bits, rounded twice)", ProductInFixedPoint<RoundedTwice>},
+      {IntegerForm::kProduct, "TFLite's rule of one rounding (a factor of 31 bits, halves up)",
+       ProductInFixedPoint<RoundedOnce>},
+      {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint},
+      {IntegerForm::kTimes, "TFLite's rule for products (a factor of 31 bits, rounded twice)",
+       TimesInFixedPoint<RoundedTwice>},
+      {IntegerForm::kTimes, "TFLite's rule for products of one rounding (a factor of 31 bits, halves up)",
+       TimesInFixedPoint<RoundedOnce>},
+      {IntegerForm::kMean, "TFLite's rule for means (an exact sum, halves away from zero)", MeanOfIntegers},
+  };
+}
+
+}  // namespace plumb

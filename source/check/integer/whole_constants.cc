@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/integer/whole_constants.h"
+
+#include <cstring>
+
+#include "op/quantize_linear.h"
+#include "plumb/model.h"
+
+namespace plumb {
+namespace {
+
+bool IsTransposed(const Tensor& a, const Tensor& b) {
+  if (a.shape().rank() != 2 || b.shape().rank() != 2) return false;
+  const int64_t rows = a.shape()[0], columns = a.shape()[1];
+  if (b.shape()[0] != columns || b.shape()[1] != rows) return false;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t k = 0; k < columns; ++k) {
+      if (a.data<float>()[r * columns + k] != b.data<float>()[k * rows + r]) return false;
+    }
+  }
+  return true;
+}
+
+bool IsSame(const Tensor& a, const Tensor& b) {
+  return a.raw() == b.raw() || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+// What the DequantizeLinear read, element by element of `made`, which may be transposed.
+Result<WholeConstant> Taken(const Layer& maker, const std::map<std::string, Tensor>& constants, const Tensor& made,
+                            bool transposed) {
+  std::vector<BlobInfo> infos;
+  std::vector<Tensor> read;
+  for (const std::string& blob : maker.inputs) {
+    const auto it = constants.find(blob);
+    if (it == constants.end()) return Status::NotFound("not a constant: " + blob);
+    infos.push_back({it->second.dtype(), it->second.shape(), it->second});
+    PLUMB_ASSIGN_OR_RETURN(Tensor wide, it->second.ConvertedTo(read.size() == 1 ? DType::kF32 : DType::kI64));
+    read.push_back(std::move(wide));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape shape, ResolveQuant(maker, infos));
+  WholeConstant result;
+  PLUMB_ASSIGN_OR_RETURN(result.whole, Tensor::Create(DType::kF64, made.shape()));
+  PLUMB_ASSIGN_OR_RETURN(result.scale, Tensor::Create(DType::kF32, made.shape()));
+  const int64_t rows = transposed ? read[0].shape()[0] : 1, columns = transposed ? read[0].shape()[1] : 1;
+  for (int64_t i = 0; i < made.NumElements(); ++i) {
+    const int64_t to = transposed ? i % columns * rows + i / columns : i, at = shape.ScaleOf(i);
+    const int64_t zero = read.size() > 2 ? read[2].data<int64_t>()[at] : 0;
+    if (i == 0) result.zero = zero;
+    result.whole.data<double>()[to] = static_cast<double>(read[0].data<int64_t>()[i]) - static_cast<double>(zero);
+    result.scale.data<float>()[to] = read[1].data<float>()[at];
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<WholeConstant> WholeConstantOf(const Scene& scene, const Tensor& constant) {
+  if (scene.record == nullptr || constant.dtype() != DType::kF32 || constant.empty())
+    return Status::NotFound("no record of the import");
+  for (const Layer& layer : scene.record->folded.layers) {
+    if (layer.kind != OpKind::kPlumbDequantizeLinear) continue;
+    const auto made = scene.record->folded.constants.find(layer.outputs[0]);
+    if (made == scene.record->folded.constants.end() || made->second.dtype() != DType::kF32 ||
+        made->second.NumElements() != constant.NumElements())
+      continue;
+    const bool same = IsSame(made->second, constant);
+    if (!same && !IsTransposed(made->second, constant)) continue;
+    return Taken(layer, scene.record->folded.constants, constant, !same);
+  }
+  return Status::NotFound("no DequantizeLinear made it");
+}
+
+}  // namespace plumb

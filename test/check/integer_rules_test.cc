@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of integer kernels, each on numbers that were worked out by hand, and what they leave undecided: sums
+// beyond 32 bits, scales that are no numbers.
+#include "check/integer/integer_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace plumb {
+namespace {
+
+using Integers = std::vector<int64_t>;
+
+Tensor Doubles(const std::vector<double>& values) {
+  Tensor tensor = Tensor::Create(DType::kF64, {static_cast<int64_t>(values.size())}).value();
+  std::copy(values.begin(), values.end(), tensor.data<double>());
+  return tensor;
+}
+
+IntegerStep Result8(IntegerForm form, int64_t count, float scale, int64_t zero) {
+  IntegerStep step;
+  step.form = form;
+  step.shape = {count};
+  step.scale = scale;
+  step.zero = zero;
+  step.low = -128;
+  step.high = 127;
+  return step;
+}
+
+IntegerStep Product(const std::vector<double>& sums, float factor, float scale, int64_t zero = 0) {
+  IntegerStep step = Result8(IntegerForm::kProduct, static_cast<int64_t>(sums.size()), scale, zero);
+  step.sums = Doubles(sums);
+  step.scales = {factor};
+  step.exact_scales = {static_cast<double>(factor)};
+  return step;
+}
+
+// whole: without the zero point.
+IntegerStep Pair(IntegerForm form, const IntegerOperand& a, const IntegerOperand& b, float scale, int64_t zero) {
+  IntegerStep step = Result8(form, a.whole.NumElements(), scale, zero);
+  step.operands = {a, b};
+  return step;
+}
+
+// What the first rule of the form whose words hold `words` gives; empty: it says nothing.
+Integers By(const char* words, const IntegerStep& step) {
+  for (const IntegerRule& rule : AllIntegerRules()) {
+    if (rule.form != step.form || std::string(rule.words).find(words) == std::string::npos) continue;
+    Integers integers(static_cast<size_t>(step.shape.NumElements()));
+    return rule.replay(step, &integers) ? integers : Integers();
+  }
+  ADD_FAILURE() << "no rule '" << words << "'";
+  return {};
+}
+
+constexpr char kOrt[] = "ONNX Runtime's rule (the sum";
+constexpr char kTwice[] = "TFLite's rule (a factor";
+constexpr char kOnce[] = "TFLite's rule of one rounding";
+
+TEST(IntegerRules, OnnxRuntimeRoundsSumsToAnEvenHalf) {
+  EXPECT_EQ(By(kOrt, Product({1, 3, 5, -1, -3, 4}, 0.1f, 0.2f)), (Integers{0, 2, 2, 0, -2, 2}));
+}
+
+TEST(IntegerRules, OnnxRuntimeLimitsInFrontOfTheZeroPoint) {
+  EXPECT_EQ(By(kOrt, Product({1000, -1000, 3}, 0.1f, 0.2f, 10)), (Integers{127, -128, 12}));
+}
+
+TEST(IntegerRules, OnnxRuntimeScalesEachChannelByItsOwn) {
+  IntegerStep step = Product({4, 4, 4, 4, 4, 4}, 1, 1);
+  step.scales = {1, 2, 0.5f};
+  step.inner = 2;
+  EXPECT_EQ(By(kOrt, step), (Integers{4, 4, 8, 8, 2, 2}));
+}
+
+// 16777217 is no f32: it becomes 16777216, whose share of 2^-20 is 16 and not a bit more.
+TEST(IntegerRules, OnnxRuntimeTakesTheSumInF32) {
+  EXPECT_EQ(By(kOrt, Product({16777217.0 + 524288.0}, 0x1p-20f, 1)), (Integers{16}));
+  EXPECT_EQ(By(kOnce, Product({16777217.0 + 524288.0}, 0x1p-20f, 1)), (Integers{17}));
+}
+
+// 1 / 4 is rounded to 1 / 2 and that to 1.
+TEST(IntegerRules, TfliteRoundsTwice) {
+  EXPECT_EQ(By(kTwice, Product({1, 2, -2, 8}, 0.25f, 1)), (Integers{1, 1, -1, 2}));
+  EXPECT_EQ(By(kOnce, Product({1, 2, -2, 8}, 0.25f, 1)), (Integers{0, 1, 0, 2}));
+}
+
+TEST(IntegerRules, TfliteFactorsAboveOneAreShiftedLeft) {
+  EXPECT_EQ(By(kTwice, Product({3, -3}, 2.5f, 1)), (Integers{8, -7}));
+  EXPECT_EQ(By(kOnce, Product({3, -3}, 2.5f, 1)), (Integers{8, -7}));
+}
+
+// Of 230 * 0.046 + 131 * 0.051 with zero points 56, 209 and 7, in steps of 0.044: beyond 98.5 by one FMA's rounding.
+TEST(IntegerRules, SumsByFmaAndWithoutDiffer) {
+  const IntegerOperand a{Doubles({230.0 - 56}), 0.046f, 56, false}, b{Doubles({131.0 - 209}), 0.051f, 209, false};
+  const IntegerStep step = Pair(IntegerForm::kSum, a, b, 0.044f, 7);
+  EXPECT_EQ(By("two FMAs", step), (Integers{99}));
+  EXPECT_EQ(By("without FMA", step), (Integers{98}));
+  EXPECT_TRUE(By("with one number", step).empty());
+}
+
+TEST(IntegerRules, ArmRoundsSumsAwayFromZero) {
+  const IntegerOperand a{Doubles({3, -3, 1, -1, 200}), 1, 0, false}, b{Doubles({0, 0, 0, 0, 100}), 1, 0, false};
+  const IntegerStep step = Pair(IntegerForm::kSum, a, b, 2, 0);
+  EXPECT_EQ(By("on ARM", step), (Integers{2, -2, 1, -1, 127}));
+  EXPECT_EQ(By("two FMAs", step), (Integers{2, -2, 0, 0, 127}));
+}
+
+TEST(IntegerRules, ProductsOfElements) {
+  const IntegerOperand a{Doubles({3, -3, 10}), 0.5f, 4, false}, b{Doubles({5, 5, -100}), 0.25f, -7, false};
+  const IntegerStep step = Pair(IntegerForm::kTimes, a, b, 0.25f, 1);  // a factor of 1 / 2
+  EXPECT_EQ(By("ONNX Runtime's rule for products", step), (Integers{8, -6, -128}));
+  EXPECT_EQ(By("TFLite's rule for products of one", step), (Integers{9, -6, -128}));
+}
+
+TEST(IntegerRules, MeansOfPlanes) {
+  IntegerStep step = Result8(IntegerForm::kMean, 3, 1, 0);
+  step.operands = {{Doubles({10, -10, 6}), 1, 0, false}};
+  step.count = 4;
+  EXPECT_EQ(By("ONNX Runtime's rule for means", step), (Integers{2, -2, 2}));
+  EXPECT_EQ(By("TFLite's rule for means", step), (Integers{3, -3, 2}));
+}
+
+// Equal scores share alike: 256 / 2, and the sum is one number with its table of exp.
+TEST(IntegerRules, SoftmaxByTable) {
+  IntegerStep step = Result8(IntegerForm::kSoftmax, 4, 0x1p-8f, -128);
+  step.shape = {2, 2};
+  step.axis = 1;
+  step.operands = {{Doubles({7, 7, 100, -100}), 0.1f, 0, false}};
+  EXPECT_EQ(By("softmax", step), (Integers{0, 0, 127, -128}));
+  step.scale = 0.0040f;  // 1 / scale is 250.0000: cut off to a whole number
+  EXPECT_EQ(By("softmax", step), (Integers{-3, -3, 122, -128}));
+}
+
+TEST(IntegerRules, SayNothingBeyondThirtyTwoBits) {
+  for (const double sum : {3e9, -3e9, 1e300, static_cast<double>(INFINITY), static_cast<double>(NAN)}) {
+    for (const char* words : {kOrt, kTwice, kOnce}) EXPECT_TRUE(By(words, Product({sum}, 0.1f, 0.2f)).empty()) << sum;
+  }
+}
+
+TEST(IntegerRules, SayNothingOfScalesThatAreNoNumbers) {
+  const float infinite = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float scale : {infinite, nan, 1e38f}) {
+    EXPECT_TRUE(By(kTwice, Product({5}, scale, 1e-30f)).empty());
+    EXPECT_TRUE(By(kOrt, Product({5}, scale, 1e-30f)).empty());
+    const IntegerOperand a{Doubles({3}), scale, 0, false}, b{Doubles({5}), 1e-30f, 0, false};
+    for (const char* words : {"two FMAs", "without FMA", "on ARM", "TFLite's rule for sums"})
+      EXPECT_TRUE(By(words, Pair(IntegerForm::kSum, a, b, 1e-30f, 0)).empty()) << words;
+  }
+}
+
+}  // namespace
+}  // namespace plumb
