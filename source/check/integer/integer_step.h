@@ -8,20 +8,13 @@
 
 #include <vector>
 
+#include "check/integer/integer_operand.h"
 #include "check/judge/scene.h"
 #include "check/judge/step_record.h"
 
 namespace plumb {
 
 enum class IntegerForm { kProduct, kSum, kTimes, kMean, kSoftmax };
-
-// scale * whole, whole = q - zero.
-struct IntegerOperand {
-  Tensor whole;  // f64
-  float scale = 0;
-  int64_t zero = 0;
-  bool broadcast = false;  // it had fewer elements
-};
 
 struct IntegerStep {
   IntegerForm form = IntegerForm::kProduct;

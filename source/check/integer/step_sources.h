@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "check/integer/integer_step.h"
+#include "check/integer/integer_operand.h"
+#include "check/judge/scene.h"
 
 namespace plumb {
 
