@@ -6,7 +6,7 @@
 namespace plumb {
 namespace {
 
-void AddValues(std::vector<OpCase>* cases) {
+void AddActivationValues(std::vector<OpCase>* cases) {
   const double inf = INFINITY;
   cases->push_back(
       OpCase("LeakyRelu", "values", "slope=0.5").In({5}, {-2, 0, 3, NAN, -inf}).Out({-1, 0, 3, NAN, -inf}));
@@ -38,7 +38,7 @@ void AddValues(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("Elu", "i32").In({3}, Regime::kInts, DType::kI32).Refused("expects a float blob"));
 }
 
-void AddRegimes(const char* op, const char* params, std::vector<OpCase>* cases) {
+void AddActivationRegimes(const char* op, const char* params, std::vector<OpCase>* cases) {
   cases->push_back(OpCase(op, "scalar", params).In({}).OutShape({}));
   cases->push_back(OpCase(op, "rank_2", params).In({3, 37}));
   cases->push_back(OpCase(op, "rank_4", params).In({2, 5, 7, 9}));
@@ -55,14 +55,14 @@ void AddRegimes(const char* op, const char* params, std::vector<OpCase>* cases) 
 
 std::vector<OpCase> activation_cases() {
   std::vector<OpCase> cases;
-  AddValues(&cases);
-  AddRegimes("LeakyRelu", "slope=0.1", &cases);
-  AddRegimes("Elu", "", &cases);
-  AddRegimes("Selu", "", &cases);
-  AddRegimes("HardSigmoid", "alpha=0.2 beta=0.5", &cases);
-  AddRegimes("HardSwish", "alpha=0.16666667 beta=0.5", &cases);
-  AddRegimes("Clip", "min=-0.5 max=1.25", &cases);
-  AddRegimes("Power", "exponent=2", &cases);
+  AddActivationValues(&cases);
+  AddActivationRegimes("LeakyRelu", "slope=0.1", &cases);
+  AddActivationRegimes("Elu", "", &cases);
+  AddActivationRegimes("Selu", "", &cases);
+  AddActivationRegimes("HardSigmoid", "alpha=0.2 beta=0.5", &cases);
+  AddActivationRegimes("HardSwish", "alpha=0.16666667 beta=0.5", &cases);
+  AddActivationRegimes("Clip", "min=-0.5 max=1.25", &cases);
+  AddActivationRegimes("Power", "exponent=2", &cases);
   cases.push_back(
       OpCase("HardSwish", "gate_per_channel", "alpha=0.16666667 beta=0.5").In({2, 5, 3, 7}).In({2, 5, 1, 1}));
   cases.push_back(
@@ -75,9 +75,9 @@ std::vector<OpCase> activation_cases() {
   cases.push_back(OpCase("PlumbShrink", "hard", "lambda=1.5").In({5}, {-2, -1, 0, 1, 2}).Out({-2, 0, 0, 0, 2}));
   cases.push_back(
       OpCase("PlumbShrink", "soft", "lambda=1.5 bias=1.5").In({5}, {-2, -1, 0, 1, 2}).Out({-0.5, 0, 0, 0, 0.5}));
-  AddRegimes("PlumbCelu", "alpha=1.5", &cases);
-  AddRegimes("PlumbThresholdedRelu", "alpha=0.5", &cases);
-  AddRegimes("PlumbShrink", "bias=0.25", &cases);
+  AddActivationRegimes("PlumbCelu", "alpha=1.5", &cases);
+  AddActivationRegimes("PlumbThresholdedRelu", "alpha=0.5", &cases);
+  AddActivationRegimes("PlumbShrink", "bias=0.25", &cases);
   for (const char* exponent :
        {"exponent=0.5", "exponent=-0.5", "exponent=3", "exponent=2.5 scale=0.5 shift=1", "exponent=-1 shift=0.25"}) {
     OpCase c("Power", std::string("positive_") + std::to_string(cases.size()), exponent);

@@ -7,15 +7,15 @@
 namespace plumb {
 namespace {
 
-constexpr double kLow = std::numeric_limits<int32_t>::min();
-constexpr double kHigh = std::numeric_limits<int32_t>::max();
+constexpr double kBinaryLow = std::numeric_limits<int32_t>::min();
+constexpr double kBinaryHigh = std::numeric_limits<int32_t>::max();
 
 OpCase Pair(const char* op, const char* name, std::vector<double> a, std::vector<double> b, DType dtype = DType::kF32) {
   const auto n = static_cast<int64_t>(a.size());
   return OpCase(op, name).In({n}, std::move(a), dtype).In({n}, std::move(b), dtype);
 }
 
-void AddValues(std::vector<OpCase>* cases) {
+void AddBinaryValues(std::vector<OpCase>* cases) {
   const double inf = INFINITY;
   cases->push_back(Pair("Add", "values", {1, 2, inf, inf}, {10, -2, 1, -inf}).Out({11, 0, inf, NAN}));
   cases->push_back(Pair("Sub", "values", {1, 2, inf, inf}, {10, -2, 1, inf}).Out({-9, 4, inf, NAN}));
@@ -28,16 +28,20 @@ void AddValues(std::vector<OpCase>* cases) {
                        .Out({1024, 3, -8, NAN, 1, inf, 1}));
 }
 
-void AddWholeNumbers(std::vector<OpCase>* cases) {
+void AddBinaryWholeNumbers(std::vector<OpCase>* cases) {
   const DType i32 = DType::kI32;
-  cases->push_back(Pair("Add", "i32_wraps", {kHigh, kLow, 5}, {1, -1, 6}, i32).Out({kLow, kHigh, 11}, 0));
-  cases->push_back(Pair("Sub", "i32_wraps", {kLow, kHigh, 5}, {1, -1, 6}, i32).Out({kHigh, kLow, -1}, 0));
-  cases->push_back(Pair("Mul", "i32_wraps", {kLow, 65536, -7}, {-1, 65536, 6}, i32).Out({kLow, 0, -42}, 0));
-  cases->push_back(Pair("Div", "i32_truncates", {-7, 7, 5, kLow}, {2, -2, 0, -1}, i32).Out({-3, -3, 0, kLow}, 0));
-  cases->push_back(Pair("Maximum", "i32", {kLow, 3}, {kHigh, -4}, i32).Out({kHigh, 3}, 0));
-  cases->push_back(Pair("Minimum", "i32", {kLow, 3}, {kHigh, -4}, i32).Out({kLow, -4}, 0));
-  cases->push_back(Pair("SquaredDifference", "i32_wraps", {kLow, 3}, {kHigh, -4}, i32).Out({1, 49}, 0));
-  cases->push_back(Pair("PlumbPow", "i32", {3, 2, -1, 5, 2}, {4, 31, -3, -1, 0}, i32).Out({81, kLow, -1, 0, 1}, 0));
+  cases->push_back(
+      Pair("Add", "i32_wraps", {kBinaryHigh, kBinaryLow, 5}, {1, -1, 6}, i32).Out({kBinaryLow, kBinaryHigh, 11}, 0));
+  cases->push_back(
+      Pair("Sub", "i32_wraps", {kBinaryLow, kBinaryHigh, 5}, {1, -1, 6}, i32).Out({kBinaryHigh, kBinaryLow, -1}, 0));
+  cases->push_back(Pair("Mul", "i32_wraps", {kBinaryLow, 65536, -7}, {-1, 65536, 6}, i32).Out({kBinaryLow, 0, -42}, 0));
+  cases->push_back(
+      Pair("Div", "i32_truncates", {-7, 7, 5, kBinaryLow}, {2, -2, 0, -1}, i32).Out({-3, -3, 0, kBinaryLow}, 0));
+  cases->push_back(Pair("Maximum", "i32", {kBinaryLow, 3}, {kBinaryHigh, -4}, i32).Out({kBinaryHigh, 3}, 0));
+  cases->push_back(Pair("Minimum", "i32", {kBinaryLow, 3}, {kBinaryHigh, -4}, i32).Out({kBinaryLow, -4}, 0));
+  cases->push_back(Pair("SquaredDifference", "i32_wraps", {kBinaryLow, 3}, {kBinaryHigh, -4}, i32).Out({1, 49}, 0));
+  cases->push_back(
+      Pair("PlumbPow", "i32", {3, 2, -1, 5, 2}, {4, 31, -3, -1, 0}, i32).Out({81, kBinaryLow, -1, 0, 1}, 0));
   for (const char* op : {"Add", "Sub", "Mul", "Div", "Maximum", "Minimum", "SquaredDifference"}) {
     cases->push_back(OpCase(op, "i64_extremes")
                          .In({5, 7}, Regime::kExtremes, DType::kI64)
@@ -122,7 +126,7 @@ void AddConstants(std::vector<OpCase>* cases) {
 }
 
 // Shapes of every kind; `positive` where the operator's domain asks for it.
-void AddShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
+void AddBinaryShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
   const Regime r = positive ? Regime::kPositive : Regime::kGauss;
   cases->push_back(OpCase(op, "same_4d").In({2, 5, 7, 9}, r).In({2, 5, 7, 9}, r));
   cases->push_back(OpCase(op, "rank_1").In({17}, r).In({17}, r));
@@ -142,15 +146,15 @@ void AddShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
 
 std::vector<OpCase> binary_cases() {
   std::vector<OpCase> cases;
-  AddValues(&cases);
-  AddWholeNumbers(&cases);
+  AddBinaryValues(&cases);
+  AddBinaryWholeNumbers(&cases);
   AddConstants(&cases);
   for (const char* op : {"Add", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference"}) {
-    AddShapes(op, false, &cases);
+    AddBinaryShapes(op, false, &cases);
     cases.push_back(OpCase(op, "wide").In({3, 37}, Regime::kWide).In({3, 37}, Regime::kWide).Seed(4));
     cases.push_back(OpCase(op, "specials").In({40}, Regime::kSpecials).In({40}, Regime::kSpecials).Seed(3));
   }
-  for (const char* op : {"Div", "PlumbPow"}) AddShapes(op, true, &cases);
+  for (const char* op : {"Div", "PlumbPow"}) AddBinaryShapes(op, true, &cases);
   cases.push_back(OpCase("Div", "wide").In({3, 37}, Regime::kWide).In({3, 37}, Regime::kWide).Seed(4));
   cases.push_back(OpCase("Add", "shapes_differ").In({2, 3}).In({2, 4}).Refused("do not broadcast"));
   cases.push_back(

@@ -7,7 +7,7 @@ namespace plumb {
 namespace {
 
 // The row 1, 2, 3, 4: mean 2.5, variance 1.25; with eps 0.3125 s = 1.25 and z = -1.2, -0.4, 0.4, 1.2.
-void AddValues(std::vector<OpCase>* cases) {
+void AddNormValues(std::vector<OpCase>* cases) {
   const std::vector<double> x = {1, 2, 3, 4};
   cases->push_back(OpCase("InstBatchNormCxx", "values", "channels=1 eps=0.3125")
                        .In({1, 1, 2, 2}, x)
@@ -48,7 +48,7 @@ void AddRefusals(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("InstBatchNormCxx", "channels_differ", "channels=3").In({1, 4, 2}).Refused("channels is 3"));
 }
 
-void AddRegimes(const char* op, const char* params, Regime r, const char* suffix, std::vector<OpCase>* cases) {
+void AddNormRegimes(const char* op, const char* params, Regime r, const char* suffix, std::vector<OpCase>* cases) {
   const auto name = [&](const char* base) { return std::string(base) + suffix; };
   const bool layer = std::string(op) == "LayerNorm";
   const auto with_coefficients = [&](OpCase c, const Shape& shape) {
@@ -67,15 +67,15 @@ void AddRegimes(const char* op, const char* params, Regime r, const char* suffix
 
 std::vector<OpCase> norm_cases() {
   std::vector<OpCase> cases;
-  AddValues(&cases);
+  AddNormValues(&cases);
   AddRefusals(&cases);
   const std::pair<Regime, const char*> regimes[] = {{Regime::kGauss, ""},         {Regime::kRelu, "_relu"},
                                                     {Regime::kOffset, "_offset"}, {Regime::kConstant, "_constant"},
                                                     {Regime::kZeros, "_zeros"},   {Regime::kTail, "_tail"}};
   for (const auto& [regime, suffix] : regimes) {
-    AddRegimes("InstBatchNormCxx", "", regime, suffix, &cases);
-    AddRegimes("GroupNorm", "group=2", regime, suffix, &cases);
-    AddRegimes("LayerNorm", "reduce_dims_size=1", regime, suffix, &cases);
+    AddNormRegimes("InstBatchNormCxx", "", regime, suffix, &cases);
+    AddNormRegimes("GroupNorm", "group=2", regime, suffix, &cases);
+    AddNormRegimes("LayerNorm", "reduce_dims_size=1", regime, suffix, &cases);
   }
   cases.push_back(OpCase("LayerNorm", "rank_5_three_dims", "reduce_dims_size=3 eps=0.001")
                       .In({2, 3, 2, 5, 3})

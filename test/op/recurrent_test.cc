@@ -29,7 +29,7 @@ OpCase Gru(const char* name, const char* params) {
       .In({1, 1, 2}, {0.1, -0.2});
 }
 
-void AddValues(std::vector<OpCase>* cases) {
+void AddRecurrentValues(std::vector<OpCase>* cases) {
   cases->push_back(Lstm("forward", "hidden_size=2")
                        .Out({0.0769192251, 0.0769192251, 0.198577053, 0.255536442})
                        .OutShape({2, 1, 1, 2})
@@ -91,7 +91,7 @@ void AddValues(std::vector<OpCase>* cases) {
                        .OutShape({2, 2, 1}));
 }
 
-void AddSizes(std::vector<OpCase>* cases) {
+void AddRecurrentSizes(std::vector<OpCase>* cases) {
   const DType i64 = DType::kI64;
   // clang-format off
   cases->push_back(OpCase("PlumbLSTM", "bidirectional_everything",
@@ -223,8 +223,8 @@ void AddQuantized(std::vector<OpCase>* cases) {
 
 std::vector<OpCase> recurrent_cases() {
   std::vector<OpCase> cases;
-  AddValues(&cases);
-  AddSizes(&cases);
+  AddRecurrentValues(&cases);
+  AddRecurrentSizes(&cases);
   AddQuantized(&cases);
   return cases;
 }

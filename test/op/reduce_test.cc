@@ -9,11 +9,11 @@ namespace {
 
 const char* const kOps[] = {"ReduceSum", "ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",
                             "ReduceL1",  "ReduceL2",   "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
-constexpr double kLow = std::numeric_limits<int32_t>::min();
-constexpr double kHigh = std::numeric_limits<int32_t>::max();
+constexpr double kReduceLow = std::numeric_limits<int32_t>::min();
+constexpr double kReduceHigh = std::numeric_limits<int32_t>::max();
 
 // [[1, -2, 3], [4, 5, -6]] along the last axis (logarithms of [[1, 2, 3], [4, 5, 6]]).
-void AddValues(std::vector<OpCase>* cases) {
+void AddReduceValues(std::vector<OpCase>* cases) {
   const std::vector<double> x = {1, -2, 3, 4, 5, -6};
   const auto add = [&](const char* op, std::vector<double> y) {
     cases->push_back(OpCase(op, "values", "axes=[1]").In({2, 3}, x).Out(std::move(y)).OutShape({2}));
@@ -56,16 +56,17 @@ void AddSpecials(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("ReduceL2", "of_nothing", "axes=[1]").In({2, 0}).Out({0, 0}));
 }
 
-void AddWholeNumbers(std::vector<OpCase>* cases) {
+void AddReduceWholeNumbers(std::vector<OpCase>* cases) {
   const auto add = [&](const char* op, std::vector<double> y) {
-    cases->push_back(
-        OpCase(op, "i32_wraps", "axes=[1]").In({2, 2}, {kHigh, 1, kLow, 3}, DType::kI32).Out(std::move(y), 0));
+    cases->push_back(OpCase(op, "i32_wraps", "axes=[1]")
+                         .In({2, 2}, {kReduceHigh, 1, kReduceLow, 3}, DType::kI32)
+                         .Out(std::move(y), 0));
   };
-  add("ReduceSum", {kLow, kLow + 3});
-  add("ReduceMax", {kHigh, 3});
-  add("ReduceMin", {1, kLow});
-  add("ReduceProd", {kHigh, kLow});
-  add("ReduceL1", {kLow, kLow + 3});
+  add("ReduceSum", {kReduceLow, kReduceLow + 3});
+  add("ReduceMax", {kReduceHigh, 3});
+  add("ReduceMin", {1, kReduceLow});
+  add("ReduceProd", {kReduceHigh, kReduceLow});
+  add("ReduceL1", {kReduceLow, kReduceLow + 3});
   add("ReduceSumSquare", {2, 9});
   for (const char* op : {"ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare"}) {
     cases->push_back(OpCase(op, "i64_extremes", "keep_dims axes=[1]").In({3, 5, 2}, Regime::kExtremes, DType::kI64));
@@ -74,7 +75,7 @@ void AddWholeNumbers(std::vector<OpCase>* cases) {
       OpCase("ReduceMean", "i32", "axes=[1]").In({2, 2}, Regime::kInts, DType::kI32).Refused("expects a float blob"));
 }
 
-void AddShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
+void AddReduceShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
   const Regime r = positive ? Regime::kPositive : Regime::kGauss;
   cases->push_back(OpCase(op, "last_axis", "keep_dims axes=[-1]").In({2, 5, 7}, r).OutShape({2, 5, 1}));
   cases->push_back(OpCase(op, "channels", "keep_dims axes=[1]").In({2, 19, 3, 5}, r).OutShape({2, 1, 3, 5}));
@@ -100,16 +101,16 @@ void AddShapes(const char* op, bool positive, std::vector<OpCase>* cases) {
 
 std::vector<OpCase> reduce_cases() {
   std::vector<OpCase> cases;
-  AddValues(&cases);
+  AddReduceValues(&cases);
   AddSpecials(&cases);
-  AddWholeNumbers(&cases);
+  AddReduceWholeNumbers(&cases);
   // Longer than 65,535: what lavapipe's loops turn in one invocation (device/vulkan/loop_rounds.h).
   for (const char* op : kOps) {
     const Regime regime = std::string(op) == "ReduceLogSum" ? Regime::kPositive : Regime::kGauss;
     cases.push_back(OpCase(op, "beyond_65535", "axes=[1]").In({2, 70000}, regime));
     cases.push_back(OpCase(op, "beyond_65535_apart", "axes=[0,2]").In({300, 2, 250}, regime));
   }
-  for (const char* op : kOps) AddShapes(op, std::string(op) == "ReduceLogSum", &cases);
+  for (const char* op : kOps) AddReduceShapes(op, std::string(op) == "ReduceLogSum", &cases);
   for (const char* op :
        {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"}) {
     cases.push_back(OpCase(op, "zeros", "axes=[1]").In({3, 37}, Regime::kZeros));

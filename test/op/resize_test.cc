@@ -13,7 +13,7 @@ std::string Nearest(const char* coordinates, const char* rounding) {
   return std::string("coordinates=") + coordinates + " nearest_mode=" + rounding;
 }
 
-void AddValues(std::vector<OpCase>* cases) {
+void AddResizeValues(std::vector<OpCase>* cases) {
   // clang-format off
   const std::vector<OpCase> values = {
       Row("linear_up", Linear("half_pixel") + " scales=2").Out({1, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75, 4}),
@@ -68,7 +68,7 @@ void AddValues(std::vector<OpCase>* cases) {
   cases->insert(cases->end(), values.begin(), values.end());
 }
 
-void AddSizes(std::vector<OpCase>* cases) {
+void AddResizeSizes(std::vector<OpCase>* cases) {
   for (const char* mode : {"nearest", "linear", "cubic"}) {
     for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"}) {
       const std::string start = std::string("mode=") + mode + " coordinates=" + coordinates + " nearest_mode=floor";
@@ -95,8 +95,8 @@ void AddSizes(std::vector<OpCase>* cases) {
 
 std::vector<OpCase> resize_cases() {
   std::vector<OpCase> cases;
-  AddValues(&cases);
-  AddSizes(&cases);
+  AddResizeValues(&cases);
+  AddResizeSizes(&cases);
   // clang-format off
   const std::vector<OpCase> refused = {
       Row("unknown_mode", "mode=area scales=2").Refused("mode 'area' is none of nearest, linear, cubic"),

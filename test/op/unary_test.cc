@@ -10,7 +10,7 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 
 // Values computed by hand or taken from tables.
-void AddValues(std::vector<OpCase>* cases) {
+void AddUnaryValues(std::vector<OpCase>* cases) {
   const double inf = INFINITY;
   cases->push_back(OpCase("ReLU", "values").In({7}, {-2, -0.0, 0, 3, NAN, inf, -inf}).Out({0, 0, 0, 3, NAN, inf, 0}));
   cases->push_back(OpCase("ReLU6", "values").In({7}, {-2, 0, 3, 6, 7, NAN, inf}).Out({0, 0, 3, 6, 6, NAN, 6}));
@@ -42,7 +42,7 @@ void AddValues(std::vector<OpCase>* cases) {
   cases->push_back(OpCase("Atan", "values").In({3}, {1, inf, -inf}).Out({kPi / 4, kPi / 2, -kPi / 2}));
 }
 
-void AddWholeNumbers(std::vector<OpCase>* cases) {
+void AddUnaryWholeNumbers(std::vector<OpCase>* cases) {
   const double low = std::numeric_limits<int32_t>::min();
   cases->push_back(OpCase("ReLU", "i32").In({3}, {-5, 0, 7}, DType::kI32).Out({0, 0, 7}, 0));
   cases->push_back(OpCase("Abs", "i32").In({3}, {-5, low, 7}, DType::kI32).Out({5, low, 7}, 0));
@@ -57,7 +57,7 @@ void AddWholeNumbers(std::vector<OpCase>* cases) {
 }
 
 // Shapes and data of every kind for one operator. `positive`: its domain is x > 0; `unit`: it is [-1, 1].
-void AddRegimes(const char* op, bool positive, bool unit, std::vector<OpCase>* cases) {
+void AddUnaryRegimes(const char* op, bool positive, bool unit, std::vector<OpCase>* cases) {
   const Regime main = positive ? Regime::kPositive : (unit ? Regime::kUnit : Regime::kGauss);
   cases->push_back(OpCase(op, "scalar").In({}, main).OutShape({}));
   cases->push_back(OpCase(op, "rank_1").In({1}, main));
@@ -77,15 +77,15 @@ void AddRegimes(const char* op, bool positive, bool unit, std::vector<OpCase>* c
 
 std::vector<OpCase> unary_cases() {
   std::vector<OpCase> cases;
-  AddValues(&cases);
-  AddWholeNumbers(&cases);
+  AddUnaryValues(&cases);
+  AddUnaryWholeNumbers(&cases);
   for (const char* op :
        {"ReLU",       "ReLU6", "Sigmoid", "LogSigmoid", "Swish", "Tanh", "GELU", "Erf", "Softplus", "Softsign", "Exp",
         "Reciprocal", "Abs",   "Neg",     "Floor",      "Ceil",  "Sign", "Sin",  "Cos", "Tan",      "Atan"}) {
-    AddRegimes(op, false, false, &cases);
+    AddUnaryRegimes(op, false, false, &cases);
   }
-  for (const char* op : {"Log", "Sqrt", "Rsqrt"}) AddRegimes(op, true, false, &cases);
-  for (const char* op : {"Asin", "Acos"}) AddRegimes(op, false, true, &cases);
+  for (const char* op : {"Log", "Sqrt", "Rsqrt"}) AddUnaryRegimes(op, true, false, &cases);
+  for (const char* op : {"Asin", "Acos"}) AddUnaryRegimes(op, false, true, &cases);
   const double e = 2.718281828459045;
   cases.push_back(OpCase("PlumbSinh", "values").In({3}, {-1, 0, 1}).Out({(1 / e - e) / 2, 0, (e - 1 / e) / 2}));
   cases.push_back(OpCase("PlumbCosh", "values").In({3}, {-1, 0, 1}).Out({(e + 1 / e) / 2, 1, (e + 1 / e) / 2}));
@@ -97,7 +97,7 @@ std::vector<OpCase> unary_cases() {
                       .In({9}, {0.1, 0.5, 0.9, 1.2, 1.5, 1.8, 2.5, -2.5, -0.5})
                       .Out({0, 0, 1, 1, 2, 2, 2, -2, 0}, 0));
   for (const char* op : {"PlumbSinh", "PlumbCosh", "PlumbAsinh", "PlumbMish", "PlumbRound"})
-    AddRegimes(op, false, false, &cases);
+    AddUnaryRegimes(op, false, false, &cases);
   cases.push_back(OpCase("PlumbAcosh", "positive").In({3, 37}, Regime::kPositive));
   cases.push_back(OpCase("PlumbAtanh", "unit").In({3, 37}, Regime::kUnit));
   cases.push_back(OpCase("PlumbRound", "specials").In({3, 37}, Regime::kSpecials));
