@@ -36,13 +36,18 @@ struct InputOptions {
   // uniform in [-1, 1), integers what the graph allows, else 0..1.
   std::optional<std::pair<double, double>> range;
   uint64_t seed = kDefaultSeed;  // of generated inputs: the same bits on every machine
-  std::string name = "given";    // how errors and reports call `values` and `files`
+  // Of generated inputs of f32 many are drawn and the one is taken that exercises the weakest layers most: those behind
+  // which dead channels or limits that are reached everywhere would hide a fault. The reference runs 6 to 32 times.
+  bool exercise = false;
+  std::vector<std::string> exercised_layers;  // names or indexes of those that count; empty: all
+  std::string name = "given";                 // how errors and reports call `values` and `files`
 };
 
 struct NetworkInputs {
   std::map<std::string, Tensor> values;  // one per network input, of its dtype and shape
-  std::vector<std::string> lines;        // one per network input, for reports: "x f32 [1,3,8,8]: photo.png, ..."
-  bool generated = false;                // some of them
+  // For reports: one per network input, "x f32 [1,3,8,8]: photo.png, ..."; and what InputOptions::exercise found.
+  std::vector<std::string> lines;
+  bool generated = false;  // some of them
 };
 
 // The shapes of the tensors in these files, for inputs that the model leaves open (LoadOptions::open_shapes): by name,

@@ -13,6 +13,7 @@
 #include "graph/input_ranges.h"
 #include "interop/tensor_set.h"
 #include "plumb/tool/printing.h"
+#include "session/exercising_inputs.h"
 
 namespace plumb {
 namespace {
@@ -195,6 +196,24 @@ Status NotGiven(const InputOptions& options, const std::string& name) {
                                                  : "in none of the files given with InputOptions::files"));
 }
 
+// Draws the generated ones anew, those that may have any value.
+Status Exercise(const InputOptions& options, const Graph& graph, const BlobTable& blobs,
+                const std::map<std::string, FoundRange>& ranges, NetworkInputs* inputs) {
+  std::vector<std::string> fixed;
+  for (const auto& [name, found] : ranges) fixed.push_back(name);
+  PLUMB_ASSIGN_OR_RETURN(ExercisingInputs drawn, DrawExercisingInputs(graph, blobs, inputs->values, fixed,
+                                                                      options.exercised_layers, options.seed));
+  for (std::string& line : inputs->lines) {
+    const std::string name = line.substr(0, line.find(' '));
+    const auto before = inputs->values.find(name), after = drawn.values.find(name);
+    const bool changed = before != inputs->values.end() && before->second.raw() != after->second.raw();
+    if (changed) line += ", " + drawn.drawn;
+  }
+  inputs->values = std::move(drawn.values);
+  inputs->lines.push_back(std::move(drawn.found));
+  return Status::Ok();
+}
+
 }  // namespace
 
 bool IsImageFile(const std::string& path) {
@@ -233,6 +252,9 @@ std::map<std::string, GeneratedRange> GeneratedRanges(const Graph& graph, const 
 
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs) {
   PLUMB_ASSIGN_OR_RETURN(const auto asked, AskedRange(options));
+  const bool given = !options.files.empty() || !options.values.empty();
+  if (options.exercise && given)
+    return Status::InvalidArgument("InputOptions::exercise draws the network inputs, and they are given");
   Collector collector(options, graph, blobs);
   for (const std::string& file : options.files) PLUMB_RETURN_IF_ERROR(collector.AddFile(file));
   for (const auto& [name, value] : options.values) PLUMB_RETURN_IF_ERROR(collector.AddValue(name, value));
@@ -240,7 +262,7 @@ Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& gr
   const auto ranges = FindInputRanges(graph, blobs);
   for (const GraphInput& input : graph.inputs) {
     if (result.values.count(input.name) != 0) continue;
-    if (!options.files.empty() || !options.values.empty()) return NotGiven(options, input.name);
+    if (given) return NotGiven(options, input.name);
     const BlobInfo& info = blobs.at(input.name);
     const auto found = ranges.find(input.name);
     PLUMB_ASSIGN_OR_RETURN(const DrawnFrom from,
@@ -251,6 +273,7 @@ Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& gr
                                        DescribeRandomInput(info.dtype, options.seed, from.range, from.why)));
     result.generated = true;
   }
+  if (options.exercise) PLUMB_RETURN_IF_ERROR(Exercise(options, graph, blobs, ranges, &result));
   return std::move(result);
 }
 

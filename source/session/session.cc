@@ -186,9 +186,10 @@ Status Session::Impl::ReadInputs() {
   PLUMB_ASSIGN_OR_RETURN(inputs, foreign.Inputs(
                                      *graph, HasInputs() ? &given : nullptr, options.inputs.name,
                                      [this] { return Prepare(); }, needs_all, &matches));
-  if (!options.inputs.range || inputs.generated || options.run_onnxruntime) return Status::Ok();
-  return Status::InvalidArgument(
-      "InputOptions::range does nothing here: no network input is generated, golden or subject have them");
+  if (inputs.generated || options.run_onnxruntime) return Status::Ok();
+  const char* none = "does nothing here: no network input is generated, golden or subject have them";
+  if (options.inputs.exercise) return Status::InvalidArgument(fmt::format("InputOptions::exercise {}", none));
+  return options.inputs.range ? Status::InvalidArgument(fmt::format("InputOptions::range {}", none)) : Status::Ok();
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "base/half.h"
 #include "check/cause/input_match.h"
 #include "check/subject/subject_steps.h"
+#include "op/activation.h"
 #include "op/arg_max.h"
 #include "op/cast.h"
 #include "op/convolution.h"
@@ -154,6 +156,54 @@ TEST(SubjectBlobs, WeightsThatReadZerosAreNotTested) {
   EXPECT_NE(some.layers[0].reason.find("1 of 3 input channels of 'conv' are 0 everywhere"), std::string::npos)
       << some.layers[0].reason;
   EXPECT_EQ(OnZeros(3).layers[0].reason, "");
+}
+
+// A function of x in [-size, size], written right.
+LayerReport Limited(OpKind kind, double size, const std::function<double(double)>& function,
+                    std::shared_ptr<OpParam> param = nullptr) {
+  Layer layer = MakeLayer(kind, "limited", {"x"}, {"y"});
+  if (param != nullptr) layer.param = std::move(param);
+  const Graph graph = Numbered({layer}, {1, 4, 16, 16}, {"y"});
+  Tensor x = Tensor::Create(DType::kF32, {1, 4, 16, 16}).value(), y = x.Clone().value();
+  for (int64_t i = 0; i < x.NumElements(); ++i) {
+    const float value = x.data<float>()[i] =
+        static_cast<float>(size * (static_cast<double>(i * 37 % 1024) - 511.5) / 512);
+    y.data<float>()[i] = static_cast<float>(function(static_cast<double>(value)));
+  }
+  return CheckSubjectBlobs(graph, Stored({{"x", x}, {"y", y}}), {}, {}).value().layers[0];
+}
+
+// Values that are all at a limit say nothing of what they are computed from.
+TEST(SubjectBlobs, WhatIsAlwaysAtALimitIsNotTested) {
+  const auto six = [](double x) { return std::clamp(x, 0.0, 6.0); };
+  EXPECT_EQ(Limited(OpKind::kReLU6, 9, six).verdict, Verdict::kAligned);
+  EXPECT_EQ(Limited(OpKind::kReLU6, 9, six).reason, "");
+  const LayerReport always = Limited(OpKind::kReLU6, 1e6, six);
+  EXPECT_EQ(always.verdict, Verdict::kNotTested);
+  EXPECT_EQ(always.reason,
+            "'limited' was not exercised: each of its values is at a limit (0 or 6), whatever it is computed from");
+  const LayerReport nearly = Limited(OpKind::kReLU6, 1000, six);
+  EXPECT_EQ(nearly.verdict, Verdict::kAligned);
+  EXPECT_NE(nearly.reason.find("values of 'limited' are at a limit (0 or 6)"), std::string::npos) << nearly.reason;
+  auto clip = std::make_shared<ClipParam>();
+  clip->min = -2, clip->max = 3;
+  const auto clipped = [](double x) { return std::clamp(x, -2.0, 3.0); };
+  EXPECT_EQ(Limited(OpKind::kClip, 5, clipped, clip).verdict, Verdict::kAligned);
+  EXPECT_EQ(Limited(OpKind::kClip, 1e5, clipped, clip).verdict, Verdict::kNotTested);
+}
+
+// Tanh is 1 in f32 long before it is 1.
+TEST(SubjectBlobs, SoftLimitsAreLimits) {
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  const std::pair<OpKind, std::function<double(double)>> functions[] = {
+      {OpKind::kTanh, [](double x) { return std::tanh(x); }},
+      {OpKind::kErf, [](double x) { return std::erf(x); }},
+      {OpKind::kSigmoid, sigmoid}};
+  for (const auto& [kind, function] : functions) {
+    EXPECT_EQ(Limited(kind, 3, function).verdict, Verdict::kAligned) << static_cast<int>(kind);
+    EXPECT_EQ(Limited(kind, 3, function).reason, "") << static_cast<int>(kind);
+    EXPECT_EQ(Limited(kind, 4e4, function).verdict, Verdict::kNotTested) << static_cast<int>(kind);
+  }
 }
 
 // Where tanh is 1 a kernel that is 6e-7 off there is so everywhere: one error, half of what a tanh may have.

@@ -17,6 +17,7 @@ constexpr FieldWord kFieldWords[] = {
     {"ComparisonRule::kind", "--rule"},
     {"ComparisonRule::rtol", "--rtol"},
     {"DiffStyle::all", "--all"},
+    {"InputOptions::exercise", "--probe"},
     {"InputOptions::files", "-i"},
     {"InputOptions::range", "--input-range"},
     {"LoadOptions::input_shapes", "--shape"},

@@ -36,6 +36,8 @@ const std::vector<Word>& Words() {
       {"plain-input",     "",  {"ip"},               Values::kOne},
       {"input-type",      "",  {"it"},               Values::kOne},
       {"input-range",     "",  {},                   Values::kNumbers},
+      {"probe",           "",  {},                   Values::kOne},
+      {"write-inputs",    "",  {},                   Values::kOne},
       {"bias",            "n", {"bi"},               Values::kNumbers},
       {"scale",           "s", {"sc"},               Values::kNumbers},
       {"channel-order",   "",  {},                   Values::kOne},

@@ -30,6 +30,8 @@ void Options::AddTo(CommandLine* c) {
          "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL, the default (those present but NAIVE)");
   run.AddTo(c);
   input.AddTo(c);
+  c->Flag("--probe", &probe, "draw many inputs and take the one that exercises the weakest layers most");
+  c->Add("--write-inputs", &inputs_to, "FILE.npz: also write the network inputs there, for another runtime");
   foreign.AddTo(c);
   files.AddTo(c);
   c->Group("Check");
@@ -43,6 +45,8 @@ void Options::AddTo(CommandLine* c) {
   for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
+  for (const char* given : {"--input", "--input-range", "--subject"})
+    c->NotWith("--probe", {given}, "it draws the network inputs");
   for (const char* other : {"--subject", "--golden"})
     c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
   c->Check([=] { return CheckDeviceOptions(*c); });

@@ -19,6 +19,8 @@ struct Options {
   RunOptions run;
   std::string device;
   InputArguments input;
+  bool probe = false;
+  std::string inputs_to;
   ForeignArguments foreign;
   FileOptions files;
   bool full = false;

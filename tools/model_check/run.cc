@@ -9,6 +9,7 @@
 #include "common/outputs.h"
 #include "common/print.h"
 #include "plumb/plumb.h"
+#include "plumb/tensor_file.h"
 #include "plumb/tool/interrupt.h"
 #include "plumb/tool/printing.h"
 
@@ -281,13 +282,22 @@ Status Run::OpenSession() {
   PLUMB_RETURN_IF_ERROR(options_.foreign.Read(&options));
   PLUMB_ASSIGN_OR_RETURN(options.load, options_.model.Read());
   PLUMB_ASSIGN_OR_RETURN(options.inputs, options_.input.Read(options_.model.seed));
+  options.inputs.exercise = options_.probe;
+  options.inputs.exercised_layers = options_.layers;
   options.checks_devices = !options_.device.empty();
   PLUMB_ASSIGN_OR_RETURN(session_, Session::Open(options_.model.Files(), options));
   graph_ = session_->graph();
   inputs_ = session_->inputs();
   options_.model.SayWhatWasLoaded(*graph_);
   PrintNotes(options_.output, graph_->notes);
-  return Status::Ok();
+  return WriteInputs();
+}
+
+Status Run::WriteInputs() const {
+  if (options_.inputs_to.empty()) return Status::Ok();
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, value] : inputs_.values) tensors.push_back({name, value});
+  return WriteTensors(options_.inputs_to, tensors);
 }
 
 std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnWrong() const {

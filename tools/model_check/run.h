@@ -46,6 +46,7 @@ class Run {
   Status JudgeByBaseline();
   // The model, its inputs, subject and golden.
   Status OpenSession();
+  Status WriteInputs() const;
   void Describe(CheckedModel* checked) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
   Status CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference);

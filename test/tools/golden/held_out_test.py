@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that the list of causes does not make (held_out_faults.py; held_out_more.py and held_out_third.py, written when
-the list was done), as subjects: how many causes are right, how many faults have none, how many a wrong one. Every fault
-must be wrong, half of the causes right and none a wrong one.
+"""Faults that the list of causes does not make (held_out_faults.py; held_out_more.py and held_out_third.py, which were
+written when the list was done), as subjects: how many causes are right, how many faults have none, how many a wrong
+one. Every fault must be wrong, half of the causes right and none a wrong one.
 
     held_out_test.py --bin build/release/bin --work build/release/held_out_test [--only WORDS]
 """
