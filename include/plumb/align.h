@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proving a conversion: the original model in ONNX Runtime and the converted one on our devices, on the same inputs;
-// output by output, and where one differs layer by layer, up to the first operator that differs.
+// Proving a conversion: the original model in its own framework and the converted one on our devices, on the same
+// inputs; output by output, and where one differs layer by layer, up to the first operator that differs.
 //
 // Example:
 //   PLUMB_ASSIGN_OR_RETURN(plumb::Graph loaded, plumb::LoadModel("net.tnnproto"));
@@ -70,7 +70,8 @@ struct AlignReport {
   bool equal = true;
 };
 
-// Runs the original .onnx in ONNX Runtime (GoldenRun, whose errors it has) and the graph on each device.
+// Runs the original, an .onnx in ONNX Runtime or a .tflite in LiteRT (GoldenRun::Of, whose errors it has), and the
+// graph on each device.
 Result<AlignReport> Align(const std::string& original, const std::shared_ptr<const Graph>& graph,
                           const std::vector<std::string>& devices, const std::map<std::string, Tensor>& inputs,
                           const AlignOptions& options = {}, const GoldenOptions& golden = {});

@@ -37,12 +37,22 @@ class GoldenRun {
   // room for it.
   static Result<GoldenRun> OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
                                        const GoldenOptions& options = {});
+  // The same with `plumb_golden litert` of a .tflite, on LiteRT's plain kernels.
+  static Result<GoldenRun> LiteRt(const std::string& model, const std::map<std::string, Tensor>& inputs,
+                                  const GoldenOptions& options = {});
+  // The one of them that runs files with this model's ending; OnnxRuntime, and its error, where neither does.
+  static Result<GoldenRun> Of(const std::string& model, const std::map<std::string, Tensor>& inputs,
+                              const GoldenOptions& options = {});
+
+  struct Framework;  // which one runs it
 
   // The dump folder, as long as this object lives.
   std::string folder() const { return work_.path() + "/golden"; }
 
  private:
   explicit GoldenRun(WorkFolder work) : work_(std::move(work)) {}
+  static Result<GoldenRun> Run(const Framework& framework, const std::string& model,
+                               const std::map<std::string, Tensor>& inputs, const GoldenOptions& options);
   WorkFolder work_;
 };
 

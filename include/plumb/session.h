@@ -6,7 +6,7 @@
 // Example:
 //   plumb::SessionOptions options;
 //   options.subject.path = "their_dump";
-//   options.golden.path = "golden";  // or options.run_onnxruntime = true
+//   options.golden.path = "golden";  // or options.run_onnxruntime = true, or run_litert
 //   PLUMB_ASSIGN_OR_RETURN(const auto session, plumb::Session::Open("net.tnnproto", options));
 //   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport golden, session->JudgeGolden());    // is the conversion right?
 //   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport theirs, session->JudgeSubject());   // is their runtime?
@@ -43,6 +43,7 @@ struct SessionOptions {
   TensorSource golden;
   // Makes the golden now (GoldenRun), on the very inputs that are used; the model is an .onnx.
   bool run_onnxruntime = false;
+  bool run_litert = false;                      // the same in LiteRT; the model is a .tflite
   std::string python;                           // GoldenOptions::python
   PairingOptions pairing;                       // of subject and golden
   std::optional<SubjectArithmetic> arithmetic;  // of the subject and the golden; nothing: found once for the whole set

@@ -21,7 +21,7 @@ struct CheckArguments {
   double lo = 0, hi = 0;
   std::string subject_path, golden_path, python;
   Arrays subject, golden;
-  bool run_onnxruntime = false;
+  bool run_onnxruntime = false, run_litert = false;
   std::map<std::string, std::string> names;
   bool pair_by_order = false;
   std::string layout, arithmetic;
@@ -48,6 +48,7 @@ SessionOptions ToSessionOptions(const CheckArguments& a) {
   options.subject = ToSource(a.subject_path, a.subject);
   options.golden = ToSource(a.golden_path, a.golden);
   options.run_onnxruntime = a.run_onnxruntime;
+  options.run_litert = a.run_litert;
   options.python = a.python;
   options.pairing.names = a.names;
   options.pairing.by_order = a.pair_by_order;
@@ -149,6 +150,7 @@ void BindCheck(nb::module_& m) {
       .def_rw("subject", &CheckArguments::subject)
       .def_rw("golden", &CheckArguments::golden)
       .def_rw("run_onnxruntime", &CheckArguments::run_onnxruntime)
+      .def_rw("run_litert", &CheckArguments::run_litert)
       .def_rw("names", &CheckArguments::names)
       .def_rw("pair_by_order", &CheckArguments::pair_by_order)
       .def_rw("layout", &CheckArguments::layout)

@@ -56,7 +56,7 @@ def check(
         inputs: arrays or files by network input, the array of the only one, or one file for all.
             None: the golden's, else the subject's, else drawn by `seed` in `input_range`.
         golden: what the model's own framework computed, taken as right: a path, arrays by name,
-            or "onnxruntime", which runs it now.
+            or "onnxruntime" or (of a .tflite) "litert", which runs it now.
         subject: what another runtime computed, to be judged: a path, arrays by blob name, or a
             function that is called with each blob's name and returns an array or None.
         weights, shapes, constants: as `load` has them.
@@ -186,8 +186,8 @@ def _take_golden(
 ) -> list[str]:
     if golden is None:
         return []
-    if isinstance(golden, str) and golden == "onnxruntime":
-        arguments.run_onnxruntime = True
+    if isinstance(golden, str) and golden in ("onnxruntime", "litert"):
+        setattr(arguments, f"run_{golden}", True)
         arguments.python = os.environ.get("PLUMB_PYTHON") or sys.executable
         name = golden
     else:

@@ -31,6 +31,7 @@ _WORDS = {
     "RuntimeOptions::num_threads": "threads",
     "SessionOptions::arithmetic": "arithmetic",
     "SessionOptions::run_onnxruntime": "golden='onnxruntime'",
+    "SessionOptions::run_litert": "golden='litert'",
     "SessionOptions::subject ": "subject=",
     "SetInput was never called for": "no value is given for",
     "device_info lists them": "plumbnn.devices() lists them",

@@ -93,6 +93,11 @@ Json FileJson(const DumpedBlob& blob) {
   if (blob.model_dtype != blob.dtype) json["model_dtype"] = DTypeName(blob.model_dtype);
   json["constant"] = blob.constant;
   if (!blob.stands_for.empty()) json["stands_for"] = blob.stands_for;
+  if (!blob.order.empty()) json["order"] = blob.order;
+  if (!blob.integers.empty()) {
+    json["quantisation"] = {
+        {"scale", blob.integers.scale}, {"zero_point", blob.integers.zero_point}, {"axis", blob.integers.axis}};
+  }
   json["device"] = blob.device;
   json["layout"] = blob.layout;
   json["kernel"] = blob.kernel;

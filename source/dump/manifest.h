@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "dump/integer_scale.h"
 #include "dump/statistics.h"
 #include "plumb/check.h"
 #include "plumb/observer.h"
@@ -39,6 +40,8 @@ struct DumpedBlob {
   Shape shape;
   bool constant = false;   // part of the model
   std::string stands_for;  // in the dump of a quantised copy of a model: the blob whose readers read this
+  std::string order;       // of the file's dims where it is not N, C and the spatial ones: "NHWC", "NDHWC"
+  IntegerScale integers;   // of quantised ones
   std::string layout;      // on the device; the file is dense in logical order
   std::string device;      // "host" for integers that follow from the shapes alone
   std::string kernel;

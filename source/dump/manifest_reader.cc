@@ -94,7 +94,8 @@ bool Read(const Json& json, std::vector<std::string>* names) {
   return true;
 }
 
-bool Read(const Json& json, std::vector<double>* values) {
+template <class T>
+bool Read(const Json& json, std::vector<T>* values) {
   if (!json.is_array()) return false;
   for (const Json& item : json) {
     values->emplace_back();
@@ -313,6 +314,10 @@ class Reader {
   void ReadRest(const Fields& fields, DumpedBlob* blob) {
     fields.Take("constant", &blob->constant, "true or false");
     fields.Take("stands_for", &blob->stands_for, "a string");
+    if (fields.Take("order", &blob->order, "a string") && blob->order != "NHWC" && blob->order != "NDHWC") {
+      fields.Wrong("order", "\"NHWC\" or \"NDHWC\", or no such field");
+    }
+    if (const Json* json = fields.Find("quantisation")) ReadIntegers(*json, fields, blob);
     fields.Take("device", &blob->device, "a string");
     fields.Take("layout", &blob->layout, "a string");
     fields.Take("kernel", &blob->kernel, "a string");
@@ -327,6 +332,16 @@ class Reader {
     fields.Take("xxh64", &blob->checksum, "a string");
     fields.Take("values_xxh64", &blob->values_checksum, "a string");
     if (const Json* json = fields.Find("statistics")) ReadStatistics(*json, &blob->statistics);
+  }
+
+  void ReadIntegers(const Json& json, const Fields& fields, DumpedBlob* blob) {
+    const Fields entry(json, fmt::format("entry {} of 'files', 'quantisation'", m_.files.size()), &problems_);
+    entry.Take("scale", &blob->integers.scale, "a list of numbers");
+    entry.Take("zero_point", &blob->integers.zero_point, "a list of integers, as many");
+    entry.Take("axis", &blob->integers.axis, "an integer from 0");
+    if (IsFloat(blob->dtype) || !blob->integers.Fits(blob->shape)) {
+      fields.Wrong("quantisation", "of integers: as many zero points as scales, one or one per entry of 'axis'");
+    }
   }
 
   void ReadNumerics(const Json& json, Numerics* numerics) {

@@ -79,6 +79,8 @@ Status DumpReader::ListManifest() {
     entry.checksum = blob.checksum;
     entry.numerics = blob.numerics;
     entry.stands_for = blob.stands_for;
+    entry.order = blob.order;
+    entry.integers = blob.integers;
     entries_.push_back(std::move(entry));
   }
   return Status::Ok();

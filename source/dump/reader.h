@@ -25,6 +25,8 @@ struct DumpEntry {
   std::string checksum;    // XXH64 of the file, or empty
   Numerics numerics;       // how the layer computed it
   std::string stands_for;  // DumpedBlob::stands_for
+  std::string order;       // DumpedBlob::order
+  IntegerScale integers;   // DumpedBlob::integers
 };
 
 class DumpReader {

@@ -148,6 +148,8 @@ Status TensorSet::OpenDump() {
                          [entry] { return DumpReader::Load(entry); }, !output || !entry.has_direction});
       tensors.back().numerics = entry.numerics;
       tensors.back().stands_for = entry.stands_for;
+      tensors.back().order = entry.order;
+      tensors.back().integers = entry.integers;
     }
   }
   const Manifest& m = reader.manifest();

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "dump/integer_scale.h"
 #include "plumb/check.h"
 #include "plumb/observer.h"
 #include "plumb/tensor_file.h"
@@ -43,6 +44,8 @@ struct StoredTensor {
   bool is_read = false;         // `slot` is of its inputs
   Numerics numerics = {};       // how it was computed, where a dump of Plumb says it
   std::string stands_for = {};  // in a quantised copy of a model: the float model's blob whose readers read this
+  std::string order = {};       // of its dims, where a dump says that it is not N, C and the spatial ones
+  IntegerScale integers = {};   // of quantised ones, where a dump says it
 };
 
 struct TensorSetOptions {

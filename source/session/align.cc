@@ -91,7 +91,7 @@ Result<AlignedDevice> AlignDevice(const std::shared_ptr<const Graph>& graph, con
 Result<AlignReport> Align(const std::string& original, const std::shared_ptr<const Graph>& graph,
                           const std::vector<std::string>& devices, const std::map<std::string, Tensor>& inputs,
                           const AlignOptions& options, const GoldenOptions& golden_options) {
-  PLUMB_ASSIGN_OR_RETURN(const GoldenRun run, GoldenRun::OnnxRuntime(original, inputs, golden_options));
+  PLUMB_ASSIGN_OR_RETURN(const GoldenRun run, GoldenRun::Of(original, inputs, golden_options));
   PLUMB_ASSIGN_OR_RETURN(const Golden golden, ReadGolden(run.folder()));
   AlignReport report;
   report.original = golden.description;

@@ -50,41 +50,87 @@ ProcessResult RunPython(const std::vector<std::string>& arguments) {
 }
 
 // The name of the package there: alone, or as a part of the wheel.
-Result<std::string> FindPackage(const std::string& python) {
-  const ProcessResult there = RunPython({python, "-c", "import plumb_golden, onnx, onnxruntime"});
+Result<std::string> FindPackage(const std::string& python, const std::string& modules, const std::string& needs) {
+  const ProcessResult there = RunPython({python, "-c", "import plumb_golden, " + modules});
   if (there.exit_code == 0) return std::string("plumb_golden");
-  if (RunPython({python, "-c", "import plumbnn.golden, onnx, onnxruntime"}).exit_code == 0) {
+  if (RunPython({python, "-c", "import plumbnn.golden, " + modules}).exit_code == 0) {
     return std::string("plumbnn.golden");
   }
-  return Status::InvalidArgument(
-      fmt::format("running ONNX Runtime needs plumb_golden, onnx and onnxruntime in {} ({}): platforms/linux/run.sh "
-                  "installs them into build/venv; PLUMB_PYTHON names another Python that has them",
-                  python, LastLine(there.out)));
+  return Status::InvalidArgument(fmt::format("{}; PLUMB_PYTHON names another Python that has them",
+                                             fmt::format(fmt::runtime(needs), python, LastLine(there.out))));
 }
+
+}  // namespace
+
+struct GoldenRun::Framework {
+  const char* name;
+  const char* recipe;  // of plumb_golden
+  const char* ending;  // of the model
+  const char* modules;
+  const char* needs;     // what is said where they are missing: of which Python, and what it says
+  bool knows_constants;  // has --constant; else they are inputs like others
+};
+
+namespace {
+
+constexpr GoldenRun::Framework kOnnxRuntime = {
+    "ONNX Runtime",
+    "onnx",
+    ".onnx",
+    "onnx, onnxruntime",
+    "running ONNX Runtime needs plumb_golden, onnx and onnxruntime in {} ({}): platforms/linux/run.sh installs them "
+    "into build/venv",
+    true};
+constexpr GoldenRun::Framework kLiteRt = {
+    "LiteRT",
+    "litert",
+    ".tflite",
+    "ai_edge_litert",
+    "running LiteRT needs plumb_golden and ai_edge_litert in {0} ({1}): {0} -m pip install ai-edge-litert",
+    false};
 
 }  // namespace
 
 Result<GoldenRun> GoldenRun::OnnxRuntime(const std::string& model, const std::map<std::string, Tensor>& inputs,
                                          const GoldenOptions& options) {
-  if (!EndsWith(model, ".onnx")) {
+  return Run(kOnnxRuntime, model, inputs, options);
+}
+
+Result<GoldenRun> GoldenRun::LiteRt(const std::string& model, const std::map<std::string, Tensor>& inputs,
+                                    const GoldenOptions& options) {
+  return Run(kLiteRt, model, inputs, options);
+}
+
+Result<GoldenRun> GoldenRun::Of(const std::string& model, const std::map<std::string, Tensor>& inputs,
+                                const GoldenOptions& options) {
+  return Run(EndsWith(model, kLiteRt.ending) ? kLiteRt : kOnnxRuntime, model, inputs, options);
+}
+
+Result<GoldenRun> GoldenRun::Run(const Framework& framework, const std::string& model,
+                                 const std::map<std::string, Tensor>& inputs, const GoldenOptions& options) {
+  if (!EndsWith(model, framework.ending)) {
     return Status::InvalidArgument(
-        fmt::format("ONNX Runtime runs the original .onnx, and '{}' is none: name that one, or make the golden with "
+        fmt::format("{} runs the original {}, and '{}' is none: name that one, or make the golden with "
                     "plumb-golden and give its folder",
-                    model));
+                    framework.name, framework.ending, model));
   }
   const std::string python = Python(options);
-  PLUMB_ASSIGN_OR_RETURN(const std::string package, FindPackage(python));
+  PLUMB_ASSIGN_OR_RETURN(const std::string package, FindPackage(python, framework.modules, framework.needs));
   PLUMB_ASSIGN_OR_RETURN(WorkFolder work, WorkFolder::Make("plumb-golden"));
   const std::string folder = work.path();
   GoldenRun run(std::move(work));
-  std::vector<std::string> arguments = {python, "-m", package, "onnx", model, "-o", run.folder()};
+  std::vector<std::string> arguments = {python, "-m", package, framework.recipe, model, "-o", run.folder()};
   std::vector<NamedTensor> tensors;
   for (const auto& [name, value] : inputs) tensors.push_back({name, value});
+  if (!framework.knows_constants) {
+    for (const auto& [name, value] : options.constants) tensors.push_back({name, value});
+  }
   if (!tensors.empty()) {
     PLUMB_RETURN_IF_ERROR(WriteTensors(folder + "/inputs.npz", tensors));
     arguments.insert(arguments.end(), {"--input", folder + "/inputs.npz"});
   }
   for (const auto& [name, value] : options.constants) {
+    if (!framework.knows_constants) break;
     const std::string file = fmt::format("{}/constant{}.npy", folder, arguments.size());
     PLUMB_RETURN_IF_ERROR(WriteTensors(file, {{"", value}}));
     arguments.insert(arguments.end(), {"--constant", fmt::format("{}={}", name, file)});

@@ -60,7 +60,8 @@ struct Session::Impl {
     if (!options.load.evaluator) options.load.evaluator = ReferenceEvaluator();
     if (options.subject.given() || HasGolden(options)) options.load.record = &record;
   }
-  static bool HasGolden(const SessionOptions& options) { return options.golden.given() || options.run_onnxruntime; }
+  static bool MakesGolden(const SessionOptions& options) { return options.run_onnxruntime || options.run_litert; }
+  static bool HasGolden(const SessionOptions& options) { return options.golden.given() || MakesGolden(options); }
   // Blobs of a dump's own graph are in its own layout.
   static PairingOptions PairingOf(const ModelFiles& model, const SessionOptions& asked) {
     PairingOptions pairing = asked.pairing;
@@ -95,9 +96,10 @@ struct Session::Impl {
 };
 
 Status Session::Impl::CheckAsked() const {
-  if (options.run_onnxruntime && options.golden.given()) {
-    return Status::InvalidArgument(
-        "SessionOptions::golden and SessionOptions::run_onnxruntime are two goldens; give one");
+  if (options.golden.given() + options.run_onnxruntime + options.run_litert > 1) {
+    return Status::InvalidArgument(fmt::format("SessionOptions::{} and SessionOptions::{} are two goldens; give one",
+                                               options.golden.given() ? "golden" : "run_litert",
+                                               options.run_onnxruntime ? "run_onnxruntime" : "run_litert"));
   }
   if (model.structure.empty() && (HasGolden(options) || options.checks_devices || options.subject.path.empty())) {
     return Status::InvalidArgument(
@@ -112,7 +114,7 @@ Status Session::Impl::Open() {
   if (options.golden.given()) PLUMB_RETURN_IF_ERROR(foreign.OpenGolden(options.golden));
   PLUMB_RETURN_IF_ERROR(LoadGraph());
   PLUMB_ASSIGN_OR_RETURN(blobs, InferShapes(*graph));
-  if (options.run_onnxruntime) PLUMB_RETURN_IF_ERROR(MakeGolden());
+  if (MakesGolden(options)) PLUMB_RETURN_IF_ERROR(MakeGolden());
   PLUMB_RETURN_IF_ERROR(foreign.CheckConstants(options.load.input_values));
   PLUMB_RETURN_IF_ERROR(foreign.Pair(*graph, blobs, record));
   return ReadInputs();
@@ -167,8 +169,12 @@ Status Session::Impl::MakeGolden() {
   } else {
     PLUMB_ASSIGN_OR_RETURN(used, Prepare());
   }
-  auto run = GoldenRun::OnnxRuntime(model.structure, used.values, {options.load.input_values, options.python});
-  if (!run.ok()) return run.status().AddContext("SessionOptions::run_onnxruntime");
+  const auto make = options.run_litert ? GoldenRun::LiteRt : GoldenRun::OnnxRuntime;
+  auto run = make(model.structure, used.values, {options.load.input_values, options.python});
+  if (!run.ok()) {
+    return run.status().AddContext(options.run_litert ? "SessionOptions::run_litert"
+                                                      : "SessionOptions::run_onnxruntime");
+  }
   golden_run = std::move(*run);
   return foreign.OpenGolden({golden_run->folder(), {}});
 }
@@ -186,7 +192,7 @@ Status Session::Impl::ReadInputs() {
   PLUMB_ASSIGN_OR_RETURN(inputs, foreign.Inputs(
                                      *graph, HasInputs() ? &given : nullptr, options.inputs.name,
                                      [this] { return Prepare(); }, needs_all, &matches));
-  if (inputs.generated || options.run_onnxruntime) return Status::Ok();
+  if (inputs.generated || MakesGolden(options)) return Status::Ok();
   const char* none = "does nothing here: no network input is generated, golden or subject have them";
   if (options.inputs.exercise) return Status::InvalidArgument(fmt::format("InputOptions::exercise {}", none));
   return options.inputs.range ? Status::InvalidArgument(fmt::format("InputOptions::range {}", none)) : Status::Ok();

@@ -59,6 +59,20 @@ TEST_F(GoldenTest, OnlyAnOnnxFileHasOne) {
       << run.status().message();
 }
 
+TEST_F(GoldenTest, LiteRtRunsTflite) {
+  const auto other = GoldenRun::LiteRt("net.onnx", {});
+  EXPECT_EQ(other.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Has(other.status().message(), "LiteRT runs the original .tflite, and 'net.onnx' is none"))
+      << other.status().message();
+  GoldenOptions options = Python("printf '%s\\n' \"$@\" > '" + folder_ + "/arguments'\ncp \"${8}\" '" + folder_ +
+                                 "/seen.npz'\nmkdir \"$6\"\n");
+  options.constants["rate"] = Values({16000});
+  const auto run = GoldenRun::Of("net.tflite", {{"x", Values({1, 2, 3})}}, options);
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  EXPECT_EQ(Text("arguments").rfind("-m\nplumb_golden\nlitert\nnet.tflite\n-o\n", 0), 0u) << Text("arguments");
+  EXPECT_EQ(ReadTensors(folder_ + "/seen.npz").value().size(), 2u) << "LiteRT has no constants: they are inputs";
+}
+
 TEST_F(GoldenTest, AMissingPackageSaysHowToInstallIt) {
   GoldenOptions options;
   options.python = "/nowhere/python3";

@@ -424,6 +424,11 @@ TEST_F(SubjectSession, TwoGoldensAreRefused) {
   EXPECT_EQ(Refused(options), "SessionOptions::golden and SessionOptions::run_onnxruntime are two goldens; give one");
   options.golden.tensors.clear();
   EXPECT_TRUE(Has(Refused(options), "SessionOptions::run_onnxruntime: ONNX Runtime runs the original .onnx"));
+  options.run_litert = true;
+  EXPECT_EQ(Refused(options),
+            "SessionOptions::run_litert and SessionOptions::run_onnxruntime are two goldens; give one");
+  options.run_onnxruntime = false;
+  EXPECT_TRUE(Has(Refused(options), "SessionOptions::run_litert: LiteRT runs the original .tflite"));
 }
 
 }  // namespace

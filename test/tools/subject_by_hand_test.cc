@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // model_check --subject with what a program of one's own writes: raw files that are named by blob and dims, flat
 // arrays, a manifest of four fields per file. Through the real command line.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -65,6 +66,39 @@ TEST_F(ByHand, ManifestOfFourFields) {
   EXPECT_EQ(run.exit_code, 2) << run.out;
   EXPECT_NE(run.out.find("entry 1 of 'files' ('0.raw') lacks 'blob', 'shape' and 'dtype'"), std::string::npos)
       << run.out;
+}
+
+// Integers on a grid of their own, as a quantised copy of a network holds them, with what they stand for.
+TEST_F(ByHand, IntegersAreWhatTheyStandFor) {
+  const std::string model = folder_ + "/relu.tnnproto";
+  WriteText(model,
+            "\"1 1 1 4206624772 ,\"\n\"x 4 1 2 2 2 0 ,\"\n\" x y ,\"\n\"y ,\"\n\" 1 ,\"\n"
+            "\"ReLU relu 1 1 x y ,\"\n");
+  const auto write = [&](const std::string& scales, const std::string& order) {
+    WriteText(folder_ + "/hand/x.raw", std::string("\x80\x90\x05\x7f\x10\x00\xff\x01", 8));
+    WriteText(folder_ + "/hand/y.raw", std::string("\x03\x03\x05\x7f\x10\x03\x03\x03", 8));
+    std::string files;
+    for (const char* name : {"x", "y"}) {
+      files += fmt::format("{}{{\"file\": \"{}.raw\", \"blob\": \"{}\", \"shape\": [1, 2, 2, 2], \"dtype\": \"i8\"",
+                           files.empty() ? "" : ", ", name, name);
+      files += fmt::format("{}, \"quantisation\": {}, \"stands_for\": \"{}\"}}", order, scales, name);
+    }
+    WriteText(folder_ + "/hand/manifest.json", "{\"files\": [" + files + "]}");
+    return RunTool("model_check", "-m " + model + " --subject " + folder_ + "/hand -v");
+  };
+  const auto right = write("{\"scale\": [0.25], \"zero_point\": [3]}", "");
+  EXPECT_EQ(right.exit_code, 0) << right.out;
+  EXPECT_NE(right.out.find("1 of 1 steps, 8 values"), std::string::npos) << right.out;
+  EXPECT_NE(right.out.find("layout NCHW (taken for granted: no shape tells)"), std::string::npos) << right.out;
+  const auto last = write("{\"scale\": [0.25], \"zero_point\": [3]}", ", \"order\": \"NHWC\"");
+  EXPECT_EQ(last.exit_code, 0) << last.out;
+  EXPECT_NE(last.out.find("layout NHWC (the dump says so)"), std::string::npos) << last.out;
+  const auto moved = write("{\"scale\": [0.25], \"zero_point\": [40]}", "");
+  EXPECT_EQ(moved.exit_code, 1) << "the ReLU of negatives is not 0 any more: " << moved.out;
+  const auto two = write("{\"scale\": [0.25, 1], \"zero_point\": [3], \"axis\": 3}", "");
+  EXPECT_EQ(two.exit_code, 2) << two.out;
+  EXPECT_NE(two.out.find("as many zero points as scales, one or one per entry of 'axis'"), std::string::npos)
+      << two.out;
 }
 
 // [n,c,h,w] in the order of NHWC, what is negative made 0 where `activated`.

@@ -34,6 +34,7 @@ constexpr FieldWord kFieldWords[] = {
     {"RuntimeOptions::num_threads", "--threads"},
     {"SessionOptions::arithmetic", "--arithmetic"},
     {"SessionOptions::run_onnxruntime", "--golden onnxruntime"},
+    {"SessionOptions::run_litert", "--golden litert"},
     {"SessionOptions::subject", "--subject"},
     {"SetMaxMemory", "--max-memory"},
 };

@@ -44,7 +44,18 @@ constexpr RuntimeWord kRuntimes[] = {{"openvino", "openvino"}, {"ov", "openvino"
                                      {"ncnn", "ncnn"},         {"pytorch", "torch"},   {"torch", "torch"},
                                      {"litert", "litert"},     {"tflite", "litert"},   {"tensorflow", "litert"},
                                      {"coreai", "coreai"},     {"onnxruntime", "onnx"}};
-constexpr const char* kOnnxRuntime[] = {"ort", "onnx", "onnxrt", "onnx-runtime", "onnx_runtime", "onnxruntime"};
+// And those that --golden runs, by the words that are not quite right.
+constexpr RuntimeWord kGoldens[] = {{"ort", "onnxruntime"},
+                                    {"onnx", "onnxruntime"},
+                                    {"onnxrt", "onnxruntime"},
+                                    {"onnx-runtime", "onnxruntime"},
+                                    {"onnx_runtime", "onnxruntime"},
+                                    {"onnxruntime", "onnxruntime"},
+                                    {"litert", "litert"},
+                                    {"lite-rt", "litert"},
+                                    {"tflite", "litert"},
+                                    {"tensorflow", "litert"},
+                                    {"tensorflow-lite", "litert"}};
 
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), ::tolower);
@@ -54,20 +65,21 @@ std::string Lower(std::string text) {
 // A runtime's name where a folder or file is expected.
 Status CheckWord(const std::string& option, const std::string& text) {
   const std::string word = Lower(text);
-  if (text.empty() || PathExists(text) || (option == "--golden" && text == "onnxruntime")) return Status::Ok();
-  for (const char* name : kOnnxRuntime) {
-    if (option == "--golden" && word == name)
+  const bool golden = option == "--golden";
+  if (text.empty() || PathExists(text) || (golden && (text == "onnxruntime" || text == "litert"))) return Status::Ok();
+  for (const RuntimeWord& row : kGoldens) {
+    if (golden && word == row.word)
       return Status::InvalidArgument(
-          fmt::format("--golden: there is no file or folder '{}'; did you mean 'onnxruntime'?", text));
+          fmt::format("--golden: there is no file or folder '{}'; did you mean '{}'?", text, row.recipe));
   }
   for (const RuntimeWord& row : kRuntimes) {
     if (word != row.word) continue;
     return Status::InvalidArgument(fmt::format(
         "{} {}: there is no file or folder of this name; plumb-golden {} MODEL -o dump writes what it computes, then "
         "{} dump{}",
-        option, text, row.recipe, option, option == "--golden" ? " (onnxruntime alone is run here)" : ""));
+        option, text, row.recipe, option, golden ? " (onnxruntime and litert are run here)" : ""));
   }
-  const std::string meant = option == "--golden" ? DidYouMean(text, {"onnxruntime"}) : "";
+  const std::string meant = golden ? DidYouMean(text, {"onnxruntime", "litert"}) : "";
   return meant.empty()
              ? Status::Ok()
              : Status::InvalidArgument(fmt::format("--golden: there is no file or folder '{}'{}", text, meant));
@@ -82,8 +94,8 @@ void ForeignArguments::AddTo(CommandLine* c) {
       "DIR or FILE: judge the tensors that another runtime dumped, layer by layer; no -d needed, and no -m where the "
       "dump carries its own graph (ggml)");
   c->Add("--golden", &golden,
-         "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime: runs it "
-         "now");
+         "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime (of a "
+         ".tflite: litert): runs it now");
   AddDumpWords(c, &names, &layout, &arithmetic);
   c->Add(
       "--expect", &expect,
@@ -104,7 +116,8 @@ Status ForeignArguments::Read(SessionOptions* options) const {
   PLUMB_RETURN_IF_ERROR(CheckWord("--golden", golden));
   options->subject.path = subject;
   options->run_onnxruntime = golden == "onnxruntime";
-  if (!options->run_onnxruntime) options->golden.path = golden;
+  options->run_litert = golden == "litert";
+  if (!options->run_onnxruntime && !options->run_litert) options->golden.path = golden;
   if (!arithmetic.empty()) {
     PLUMB_ASSIGN_OR_RETURN(options->arithmetic, ParseArithmetic(arithmetic));
   }

@@ -55,7 +55,7 @@ void Options::AddTo(CommandLine* c) {
             {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
             {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
             {"--subject", "DIR or FILE: judge what another runtime dumped"},
-            {"--golden", "onnxruntime, or what the original framework dumped"},
+            {"--golden", "onnxruntime, litert, or what the original framework dumped"},
             {"--layers", "judge only the step that holds this layer"},
             {"--all", "show every step; --full: with every number"},
             {"--quiet", "one line per device and the last line"},

@@ -74,6 +74,10 @@ Tensor BitsAs(const Tensor& tensor, DType wanted) {
 Result<Tensor> InDType(Tensor tensor, DType wanted, const StoredTensor& stored, const std::string& what) {
   if (stored.has_bits) tensor = BitsAs(tensor, wanted);
   if (tensor.dtype() == wanted) return tensor;
+  if (IsFloat(wanted) && !IsFloat(tensor.dtype()) && !stored.integers.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(tensor, Dequantise(tensor, stored.integers));
+    return tensor.ConvertedTo(wanted);
+  }
   if ((stored.has_dtype || stored.has_bits) && IsFloat(tensor.dtype()) != IsFloat(wanted)) {
     return Status::InvalidArgument(fmt::format("the {}'s tensor '{}' ('{}') is {}, the model's blob is {}", what,
                                                stored.name, stored.origin, DTypeName(tensor.dtype()),
@@ -225,7 +229,7 @@ Status PairedBlobs::PairConstants(const ImportRecord& record, std::vector<size_t
 
 // One pass over all of it: layout by the shapes, storage by the values, errors of reading now and not in the middle.
 Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options) {
-  int first = 0, last = 0, telling = 0, on_grid = 0;
+  int first = 0, last = 0, declared = 0, telling = 0, on_grid = 0;
   std::map<std::string, HalfValues> halves;
   std::vector<std::string> flat;
   std::vector<std::string> integers;           // under the name of a float blob: an optimiser's, of a quantised copy
@@ -238,7 +242,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     const BlobInfo& info = expected_.at(blob);
     auto read = stored.load();
     if (!read.ok()) return read.status().AddContext(fmt::format("tensor '{}' of the {}", stored.name, options.what));
-    if (of_quantised_copy_ && IsFloat(info.dtype) && !IsFloat(read->dtype())) {
+    if (of_quantised_copy_ && IsFloat(info.dtype) && !IsFloat(read->dtype()) && stored.integers.empty()) {
       integers.push_back(blob);
       continue;
     }
@@ -249,6 +253,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
       const bool as_is = value.shape() == info.shape, turned = ChannelsFirst(value.shape()) == info.shape;
       first += as_is && !turned;
       last += turned && !as_is;
+      declared += !stored.order.empty();
       if (as_is != turned) channels_first[blob] = turned;
     }
     const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(),
@@ -272,14 +277,16 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   const bool quantises = std::any_of(graph.layers.begin(), graph.layers.end(),
                                      [](const Layer& layer) { return layer.kind == OpKind::kPlumbQuantizeLinear; });
   maybe_int8_ = of_quantised_copy_ || (!quantises && on_grid >= 2 && 4 * on_grid >= 3 * telling);
-  nhwc_ = options.layout.empty() ? last > first : options.layout == "NHWC";
+  const bool told = last + first == 0 && declared > 0;  // by the dump alone
+  nhwc_ = options.layout.empty() ? last > first || told : options.layout == "NHWC";
   const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
   if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));
   for (const std::string& blob : constants_) {  // whose layout may be any
     if (nhwc_) paired_.erase(blob);
   }
   std::string how = options.layout.empty() ? fmt::format("found: {} shapes say so", nhwc_ ? last : first) : "declared";
-  if (options.layout.empty() && last + first == 0) how = "taken for granted: no shape tells";
+  if (options.layout.empty() && last + first == 0)
+    how = told ? "the dump says so" : "taken for granted: no shape tells";
   if (options.layout.empty() && std::min(first, last) > 0)
     how += fmt::format(", {} say otherwise{}", std::min(first, last), mixed ? ", as the model has both" : "");
   GiveToActivations(activated, blobs);

@@ -170,6 +170,7 @@ def make_parser():
         commands.choices[name].add_argument("--precision", default="f32", choices=["f32", "f16", "bf16"],
                                             help="in which blobs are stored, or products computed, where this CPU can "
                                                  "(default: %(default)s)")
+    add_litert(commands.choices["litert"])
     commands.choices["mnn"].add_argument("--weight-bits", type=int, choices=[4, 8],
                                          help="let MNN's converter quantise the weights (its --weightQuantBits)")
     commands.choices["torch"].add_argument("--train-mode", action="store_true",
@@ -177,6 +178,28 @@ def make_parser():
     commands.choices["torch"].add_argument("--onnx", metavar="EXPORTED.onnx",
                                            help="name the tensors as this export of the module does")
     return parser
+
+
+def add_litert(parser):
+    parser.add_argument("--list", action="store_true",
+                        help="print every tensor's index, shape, type, scale, zero point and name, and run nothing")
+    parser.add_argument("--kernels", default="optimised", choices=["optimised", "reference", "xnnpack"],
+                        help="LiteRT's own, its plain reference ones, or XNNPACK's, each operator for itself (default: "
+                             "%(default)s)")
+    parser.add_argument("--as-deployed", action="store_true",
+                        help="run the network with its default delegates, once for each tensor, which becomes the "
+                             "file's output; nothing else of the file is changed")
+    for action in parser._actions:
+        if "--tensors" in action.option_strings:
+            action.metavar = "35,40"
+            action.help = "only the tensors of these indices; or NAME=1,3,224,224: what a raw file given with -i holds"
+
+
+def take_indices(options):
+    """Moves what --tensors says of indices to options.indices."""
+    lists = [text for text in options.tensors if text.replace(",", "").isdigit()]
+    options.tensors = [text for text in options.tensors if text not in lists]
+    options.indices = [int(index) for text in lists for index in text.split(",") if index]
 
 
 def check(options):
@@ -189,6 +212,12 @@ def check(options):
     if not pathlib.Path(options.model).exists():
         raise UsageError(f"there is no file '{options.model}'")
     check_report(options)
+    if hasattr(options, "as_deployed"):
+        take_indices(options)
+        if options.as_deployed and options.kernels != "optimised":
+            raise UsageError("--as-deployed runs the default delegates, --kernels others; give one of them")
+        if options.list:
+            return
     if options.tensors and not any(pathlib.Path(text.rpartition("=")[2]).suffix in RAW for text in options.input):
         raise UsageError(f"--tensors says what a raw file ({' '.join(RAW)}) holds, and none is given with -i")
     check_free(options.output, options.force)
@@ -229,11 +258,14 @@ def run(options):
     if options.command == "probe":
         return probe.note(options.model, options.outputs, options.how)
     check(options)
+    if getattr(options, "list", False):
+        return importlib.import_module(".litert_file", __package__).listing(options.model)
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape),
                      specs=inputs.parse_specs(options.tensors),
                      seed=options.seed, value_range=options.range, force=options.force,
                      prove_probe=options.prove_probe)
-    for own in ("optimized", "train_mode", "onnx", "constants", "precision", "weight_bits"):
+    for own in ("optimized", "train_mode", "onnx", "constants", "precision", "weight_bits",
+                "indices", "as_deployed", "kernels"):
         if hasattr(options, own):
             arguments[own] = getattr(options, own)
     with own_output(options.quiet):
@@ -290,6 +322,16 @@ def system_sentence(error):
     return f"cannot read or write {where}: {error.strerror or error}"
 
 
+def tell_list(options, rows):
+    if options.json == "-":
+        say(json.dumps(rows, indent=1), sys.stdout)
+        return
+    for line in importlib.import_module(".litert_file", __package__).table(rows):
+        say(line, sys.stdout)
+    if options.json is not None:
+        write_report(options.json, json.dumps(rows, indent=1) + "\n")
+
+
 def tell(options, folder):
     """The notes, the last line and the JSON of a run that went well."""
     notes = [*folder.notes, *([probe.sentence(folder.probe)] if folder.probe is not None else []),
@@ -314,7 +356,8 @@ def main(arguments=None):
     options = make_parser().parse_args(arguments)
     inputs.chosen.clear()
     try:
-        tell(options, run(options))
+        done = run(options)
+        (tell_list if isinstance(done, list) else tell)(options, done)
         return 0
     except UsageError as error:
         return fail(options, 2, str(error))

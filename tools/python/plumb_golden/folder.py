@@ -178,7 +178,9 @@ class Folder:
         self.probe, self.repeats = None, []
 
     def add(self, name, array, layer=None, kind="", index=None, slot=0, is_input=False, nodes=(), constant=False,
-            stands_for=""):
+            stands_for="", order="", quantisation=None):
+        """order: of the array's dims, where that is not N, C and the spatial ones; quantisation: of integers, {scale,
+        zero_point, axis}."""
         array = np.asarray(array)
         if name in self.names:
             raise UsageError(f"tensor '{name}' was dumped before; every tensor needs a name of its own")
@@ -196,7 +198,8 @@ class Folder:
             "file": file, "layer_index": index, "layer": layer, "type": kind, "direction": "in" if is_input else "out",
             "slot": slot, "blob": name, "shape": list(array.shape), "dtype": DTYPES[str(array.dtype)],
             "constant": constant, **({"stands_for": stands_for} if stands_for else {}),
-            "device": self.device or self.framework, "layout": self.layout, "kernel": "", "kernel_detail": "",
+            **({"order": order} if order else {}), **({"quantisation": quantisation} if quantisation else {}),
+            "device": self.device or self.framework, "layout": order or self.layout, "kernel": "", "kernel_detail": "",
             "fallback": False,
             "group": index, "fused_layers": [], "nodes": list(nodes) or [layer],
             "bytes": (self.path / file).stat().st_size, "xxh64": checksum(data),

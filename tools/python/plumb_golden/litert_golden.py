@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every tensor of a .tflite model, as LiteRT's plain kernels compute it.
+"""Every tensor of a .tflite model, as LiteRT computes it.
 
-Intermediate tensors are kept and no delegate is taken: without the first LiteRT hands out stale memory without a word,
-with a delegate its fused partitions hide most tensors. Names may repeat inside a file; the second and later bearers of
-a name get '#' and their tensor index behind it. A quantised tensor is dumped as the floats that its integers stand for,
-scale * (q - zero point): what the float model's blob is judged by.
+Two ways: all tensors of one run, which LiteRT has to be told to keep (without that it hands out stale memory without a
+word), on kernels that can be chosen; or the network as it is deployed, with the default delegates, once for each
+tensor, of which nothing is changed but the index of its output. Integers are dumped as they are, with their scale and
+zero point.
 """
+import collections
 import pathlib
 
 import numpy as np
@@ -13,9 +14,18 @@ import numpy as np
 from . import inputs as network_inputs
 from . import probe
 from .folder import DTYPES, Folder, UsageError, seed_everything
+from .litert_file import File
 from .repeats import PLAIN
 
 HANDLES = ("VAR_HANDLE", "CALL_ONCE", "HASHTABLE")  # LiteRT crashes when their outputs are read
+
+# What --kernels says: the resolver, and what the manifest calls it.
+KERNELS = {
+    "optimised": ("BUILTIN_WITHOUT_DEFAULT_DELEGATES", "plain kernels"),
+    "reference": ("BUILTIN_REF", "reference kernels"),
+    "xnnpack": ("AUTO", "XNNPACK, each operator for itself"),
+}
+Runtime = collections.namedtuple("Runtime", "interpreter version file how")
 
 
 def load_framework():
@@ -27,47 +37,53 @@ def load_framework():
     return getattr(ai_edge_litert, "__version__", "unknown version"), interpreter
 
 
-def open_model(interpreter, model, watched=True, how=PLAIN):
-    kinds = interpreter.OpResolverType
-    resolver = kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES if watched else kinds.AUTO
+def open_model(runtime, kernels=None, content=None):
+    """kernels: one of KERNELS, every tensor is kept; None: the default delegates, and none is."""
+    kinds = runtime.interpreter.OpResolverType
+    resolver = getattr(kinds, KERNELS[kernels][0]) if kernels else kinds.AUTO
+    model = {"model_content": content} if content is not None else {"model_path": str(runtime.file.path)}
     try:
-        return interpreter.Interpreter(model_path=str(model), num_threads=how.threads or 1,
-                                       experimental_preserve_all_tensors=watched,
-                                       experimental_op_resolver_type=resolver)
+        return runtime.interpreter.Interpreter(num_threads=runtime.how.threads or 1, **model,
+                                               experimental_preserve_all_tensors=kernels is not None,
+                                               experimental_op_resolver_type=resolver)
     except (ValueError, RuntimeError) as error:
-        raise UsageError(f"LiteRT cannot load '{model}': {str(error).strip()}") from error
+        raise UsageError(f"LiteRT cannot load '{runtime.file.path}': {str(error).strip()}") from error
 
 
-def set_inputs(lite, model, files, shapes, specs, seed, value_range, how):
-    details = lite.get_input_details()
-    grids, names = grids_of(details), [d["name"] for d in details]
+def draw_inputs(lite, runtime, files, shapes, specs, seed, value_range):
+    """{input: array}, integers where the network has integers."""
+    names, details = runtime.file.names, lite.get_input_details()
+    grids = {names[d["index"]]: grid_of(d) for d in details if grid_of(d)}
     # Floats are rounded to the input's grid; a file of integers holds these themselves.
-    whole = {name for name, array in network_inputs.from_files(files, names, specs).items() if array.dtype.kind in "iu"}
-    rounded = {d["name"]: grids[d["index"]] for d in details if d["index"] in grids and d["name"] not in whole}
-    wanted = {d["name"]: ("float32" if d["name"] in rounded else d["dtype"],
-                          [int(n) for n in (d["shape_signature"] if len(d["shape_signature"]) else d["shape"])])
-                          for d in details}
-    feeds = how.batched(network_inputs.feeds(model, wanted, files, shapes, specs, seed, value_range))
+    given = network_inputs.from_files(files, [names[d["index"]] for d in details], specs)
+    rounded = set(grids) - {name for name, array in given.items() if array.dtype.kind in "iu"}
+    wanted = {}
     for detail in details:
-        if detail["name"] in rounded:
-            feeds[detail["name"]] = quantised(feeds[detail["name"]], rounded[detail["name"]], detail["dtype"])
-    set_feeds(lite, feeds)
+        name = names[detail["index"]]
+        dims = detail["shape_signature"] if len(detail["shape_signature"]) else detail["shape"]
+        wanted[name] = ("float32" if name in rounded else detail["dtype"], [int(n) for n in dims])
+    feeds = network_inputs.feeds(runtime.file.path, wanted, files, shapes, specs, seed, value_range)
+    feeds = runtime.how.batched(feeds)
+    for detail in details:
+        name = names[detail["index"]]
+        if name in rounded:
+            feeds[name] = quantised(feeds[name], grids[name], detail["dtype"])
     return feeds
 
 
-def set_feeds(lite, feeds):
+def set_feeds(lite, runtime, feeds):
     details = lite.get_input_details()
     for detail in details:
-        name = detail["name"]
-        if list(feeds[name].shape) != list(detail["shape"]):
-            lite.resize_tensor_input(detail["index"], list(feeds[name].shape))
+        value = feeds[runtime.file.names[detail["index"]]]
+        if list(value.shape) != list(detail["shape"]):
+            lite.resize_tensor_input(detail["index"], list(value.shape))
     try:
         lite.allocate_tensors()
     except (ValueError, RuntimeError) as error:
         raise UsageError(f"LiteRT cannot prepare the model for these inputs: {str(error).strip()}") from error
     lite.reset_all_variables()
     for detail in details:
-        lite.set_tensor(detail["index"], feeds[detail["name"]])
+        lite.set_tensor(detail["index"], feeds[runtime.file.names[detail["index"]]])
 
 
 def invoke(lite):
@@ -77,93 +93,107 @@ def invoke(lite):
         raise UsageError(f"LiteRT cannot run the model on these inputs: {str(error).strip()}") from error
 
 
-def run_unwatched(interpreter, model, feeds, names):
-    lite = open_model(interpreter, model, watched=False)
-    set_feeds(lite, feeds)
-    lite.invoke()
-    grids = grids_of(lite.get_output_details())
-    return {names[detail["index"]]: dequantised(lite.get_tensor(detail["index"]), grids.get(detail["index"]))
-            for detail in lite.get_output_details() if names[detail["index"]] not in feeds}
-
-
-def unique_names(details):
-    names, seen = {}, set()
-    for detail in details:
-        name = detail["name"]
-        names[detail["index"]] = name if name not in seen else f"{name}#{detail['index']}"
-        seen.add(name)
-    return names
+def run_unwatched(runtime, feeds):
+    lite = open_model(runtime)
+    set_feeds(lite, runtime, feeds)
+    invoke(lite)
+    outputs = {runtime.file.names[detail["index"]]: lite.get_tensor(detail["index"])
+               for detail in lite.get_output_details()}
+    return {name: value for name, value in outputs.items() if name not in feeds}
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        prove_probe=False, how=PLAIN):
-    """Writes the dump folder; returns the Folder."""
+        prove_probe=False, how=PLAIN, indices=(), as_deployed=False, kernels="optimised"):
+    """Writes the dump folder; returns the Folder. indices: of the tensors; none: all that operators write."""
     version, interpreter = load_framework()
     determinism = seed_everything(seed)
     if not pathlib.Path(model).exists():
         raise UsageError(f"there is no file '{model}'")
-    lite = open_model(interpreter, model, how=how)
-    feeds = set_inputs(lite, model, input_files, shapes or {}, specs, seed, value_range, how)
-    invoke(lite)
-    for _ in range(how.warm):
-        set_feeds(lite, feeds)
-        invoke(lite)
-    out = Folder(folder, framework="litert", model=model, device=f"LiteRT {version}, plain kernels",
+    runtime = Runtime(interpreter, version, File(model), how)
+    check_indices(runtime.file, indices)
+    lite = open_model(runtime, kernels=kernels)
+    feeds = draw_inputs(lite, runtime, input_files, shapes or {}, specs, seed, value_range)
+    if not as_deployed:
+        for _ in range(how.warm + 1):
+            set_feeds(lite, runtime, feeds)
+            invoke(lite)
+    words = "default delegates, one run for each tensor" if as_deployed else KERNELS[kernels][1]
+    out = Folder(folder, framework="litert", model=model, device=f"LiteRT {version}, {words}",
                  source={"litert": version, "threads": how.threads or 1,
-                         "resolver": "BUILTIN_WITHOUT_DEFAULT_DELEGATES",
-                         "determinism": determinism}, layout="NHWC", force=force)
-    inputs = {d["name"]: d["index"] for d in lite.get_input_details()}
-    known = grids_of(lite.get_input_details())
+                         "resolver": "AUTO" if as_deployed else KERNELS[kernels][0],
+                         "determinism": determinism}, layout="", force=force)
+    grids = {runtime.file.names[d["index"]]: grid_of(d) for d in lite.get_input_details()}
+    index_of = {name: index for index, name in runtime.file.names.items()}
     for name, array in feeds.items():
-        grid = known.get(inputs[name])
-        out.add(name, dequantised(array, grid), is_input=True, stands_for=name if grid else "")
-    details = lite.get_tensor_details()
-    names, grids = unique_names(details), grids_of(details)
-    for index, operator in enumerate(lite._get_ops_details()):  # LiteRT has no public list of operators
-        if operator["op_name"] in HANDLES:
-            out.notes.append(f"the outputs of {operator['op_name']} {index} are handles, not values; left out")
-            continue
-        for slot, tensor in enumerate(operator["outputs"]):
-            write_tensor(out, lite, int(tensor), names, grids, operator["op_name"], index, slot)
-    if any(entry.get("stands_for") for entry in out.files):
-        out.notes.append("quantised tensors are the floats that their integers stand for, scale * (q - zero point)")
+        out.add(name, array, is_input=True, **facts_of(runtime.file, index_of[name], grids[name]))
+    write_tensors(out, runtime, lite, feeds, set(indices), as_deployed)
     if prove_probe:
-        probe.prove(out, "its default delegates", run_unwatched(interpreter, model, feeds, names))
+        probe.prove(out, "its default delegates", run_unwatched(runtime, feeds))
     out.finish()
     return out
 
 
-def grids_of(details):
-    """{tensor: (scale, zero point)} of integers that have one scale."""
-    found = {}
-    for detail in details:
-        grid = detail["quantization_parameters"]
-        if len(grid["scales"]) == 1 and np.dtype(detail["dtype"]).kind in "iu":
-            found[detail["index"]] = (np.float32(grid["scales"][0]), int(grid["zero_points"][0]))
-    return found
+def check_indices(file, indices):
+    for index in indices:
+        if not 0 <= index < len(file.tensors):
+            raise UsageError(f"--tensors: '{file.path}' has the tensors 0 to {len(file.tensors) - 1}, none is {index}; "
+                             f"plumb-golden litert {file.path} --list shows them")
+
+
+def write_tensors(out, runtime, lite, feeds, indices, as_deployed):
+    file, details = runtime.file, {detail["index"]: detail for detail in lite.get_tensor_details()}
+    for place, operator in enumerate(file.operators):
+        wanted = [(slot, t) for slot, t in enumerate(operator.outputs) if t >= 0 and (not indices or t in indices)]
+        if wanted and operator.kind in HANDLES:
+            out.notes.append(f"the outputs of {operator.kind} {place} are handles, not values; left out")
+            continue
+        for slot, tensor in wanted:
+            if file.names[tensor] not in out.names:
+                write_tensor(out, runtime, exposed(runtime, tensor, feeds) if as_deployed else lite,
+                             details[tensor], operator.kind, place, slot)
+    for tensor in sorted(indices - set(file.written) - set(file.inputs)):
+        write_tensor(out, runtime, lite, details[tensor], "", None, 0, constant=True)
+
+
+def exposed(runtime, tensor, feeds):
+    """The network as it is deployed, with this tensor as its output."""
+    lite = open_model(runtime, content=runtime.file.exposing(tensor))
+    for _ in range(runtime.how.warm + 1):
+        set_feeds(lite, runtime, feeds)
+        invoke(lite)
+    return lite
+
+
+def grid_of(detail):
+    """{scale, zero_point, axis} of integers, or None."""
+    grid = detail["quantization_parameters"]
+    if len(grid["scales"]) == 0 or np.dtype(detail["dtype"]).kind not in "iu":
+        return None
+    return {"scale": [float(x) for x in grid["scales"]], "zero_point": [int(x) for x in grid["zero_points"]],
+            "axis": int(grid["quantized_dimension"])}
 
 
 def quantised(value, grid, dtype):
     info = np.iinfo(dtype)
-    return np.clip(np.rint(value / grid[0]) + grid[1], info.min, info.max).astype(dtype)
+    scale, zero = np.float32(grid["scale"][0]), grid["zero_point"][0]
+    return np.clip(np.rint(value / scale) + zero, info.min, info.max).astype(dtype)
 
 
-def dequantised(value, grid):
-    return value if grid is None else (value.astype(np.int64) - grid[1]).astype(np.float32) * grid[0]
+def facts_of(file, tensor, grid):
+    name = file.names[tensor]
+    return {"order": file.order(tensor), "quantisation": grid, "stands_for": name if grid else ""}
 
 
-def write_tensor(out, lite, tensor, names, grids, kind, index, slot):
-    name = names.get(tensor)
-    if name is None or name in out.names:
-        return
+def write_tensor(out, runtime, lite, detail, kind, index, slot, constant=False):
+    tensor = detail["index"]
+    name = runtime.file.names[tensor]
     try:
         value = lite.get_tensor(tensor)
     except ValueError as error:  # resource handles, tensors of a branch that was not taken
         out.notes.append(f"'{name}' of {kind} cannot be read: {str(error).strip()}")
         return
-    grid = grids.get(tensor)
-    value = dequantised(value, grid)
     if str(value.dtype) not in DTYPES:
         out.notes.append(f"'{name}' has the dtype {value.dtype}")
         return
-    out.add(name, value, layer=name, kind=kind, index=index, slot=slot, stands_for=name if grid else "")
+    out.add(name, value, layer=name, kind=kind, index=index, slot=slot, constant=constant,
+            **facts_of(runtime.file, tensor, grid_of(detail)))
