@@ -44,13 +44,22 @@ struct Info {
   std::vector<Row> rows;
 };
 
-Row MakeRow(const Layer& layer, const BlobTable& blobs) {
+// A blob's shape in the order of the model's axes.
+Shape ModelShape(const Graph& graph, const std::string& blob, const Shape& shape) {
+  const auto axes = graph.file_axes.find(blob);
+  if (axes == graph.file_axes.end()) return shape;
+  std::vector<int64_t> dims;
+  for (const int axis : axes->second) dims.push_back(shape[axis]);
+  return Shape(std::move(dims));
+}
+
+Row MakeRow(const Graph& graph, const Layer& layer, const BlobTable& blobs) {
   Row row;
   row.layer = &layer;
   for (const std::string& name : layer.outputs) {
     const BlobInfo& output = blobs.at(name);
     row.outputs.push_back(output.shape);
-    row.shapes += (row.shapes.empty() ? "" : " ") + output.shape.ToString();
+    row.shapes += (row.shapes.empty() ? "" : " ") + ModelShape(graph, name, output.shape).ToString();
     row.output_bytes += output.shape.NumElements() * static_cast<int64_t>(DTypeSize(output.dtype));
   }
   row.flops = CountOperations(layer, blobs);
@@ -104,7 +113,7 @@ Result<Info> Collect(const ModelOptions& options, const std::vector<std::string>
   PLUMB_ASSIGN_OR_RETURN(info.declared, OpenInputs(options.Files()));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*info.graph));
   info.ranges = GeneratedRanges(*info.graph, blobs);
-  for (const Layer& layer : info.graph->layers) info.rows.push_back(MakeRow(layer, blobs));
+  for (const Layer& layer : info.graph->layers) info.rows.push_back(MakeRow(*info.graph, layer, blobs));
   if (!info.declared.empty()) PLUMB_RETURN_IF_ERROR(MarkOpen(options, &info));
   for (const std::string& device : devices) {
     PLUMB_ASSIGN_OR_RETURN(const auto opened, OpenDevice(device));
@@ -242,6 +251,23 @@ void PrintTotal(const Info& info) {
         info.rows.size(), flops / 1e9, static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
 }
 
+nlohmann::ordered_json TensorsJson(const std::vector<ModelTensor>& tensors) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const ModelTensor& tensor : tensors) {
+    json.push_back({{"graph", tensor.graph},
+                    {"index", tensor.index},
+                    {"name", tensor.name},
+                    {"type", tensor.type},
+                    {"shape", tensor.shape},
+                    {"scale", tensor.scale},
+                    {"zero_point", tensor.zero_point},
+                    {"axis", tensor.axis},
+                    {"buffer", tensor.buffer},
+                    {"bytes", tensor.bytes}});
+  }
+  return json;
+}
+
 std::string ToJson(const Info& info) {
   nlohmann::ordered_json json;
   json["format"] = "plumb-model-info";
@@ -273,6 +299,7 @@ std::string ToJson(const Info& info) {
     for (size_t d = 0; d < info.devices.size(); ++d) layer["kernels"][info.devices[d]] = row.kernels[d];
     json["layers"].push_back(std::move(layer));
   }
+  if (const auto tensors = ModelTensors(info.graph->source); tensors.ok()) json["tensors"] = TensorsJson(*tensors);
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -290,11 +317,38 @@ void PrintHead(const ModelOptions& options, const Info& info) {
   for (const std::string& output : info.graph->outputs) Print("output  {}\n", Printable(output));
 }
 
+// "0.0078125, -1", or of several scales the first and how many there are.
+std::string GridText(const ModelTensor& tensor) {
+  if (tensor.scale.empty()) return "-";
+  const std::string first = fmt::format("{:.9g}, {}", tensor.scale[0], tensor.zero_point[0]);
+  if (tensor.scale.size() == 1) return first;
+  return fmt::format("{} ... ({} along axis {})", first, tensor.scale.size(), tensor.axis);
+}
+
+Status PrintTensors(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<ModelTensor> tensors, ModelTensors(path));
+  const bool several = !tensors.empty() && tensors.back().graph > 0;
+  TextTable table(
+      {{"index"}, {"tensor", 0, false, true}, {"type"}, {"shape"}, {"scale, zero point", 2}, {"buffer", 1}});
+  for (const ModelTensor& tensor : tensors) {
+    const std::string index = several ? fmt::format("{}:{}", tensor.graph, tensor.index) : std::to_string(tensor.index);
+    const std::string held = tensor.bytes == 0 ? "" : fmt::format(" ({} bytes)", tensor.bytes);
+    table.Add({{index},
+               {PrintableLine(tensor.name)},
+               {tensor.type},
+               {Shape(tensor.shape).ToString()},
+               {GridText(tensor)},
+               {fmt::format("{}{}", tensor.buffer, held)}});
+  }
+  PrintText("\n" + table.Format(static_cast<size_t>(OutputWidth())));
+  return Status::Ok();
+}
+
 int Main(int argc, char** argv) {
   ModelOptions options;
   options.skip_weights = true;
   std::string json, wanted;
-  bool full = false, all = false;
+  bool full = false, all = false, tensors = false;
   CommandLine command_line(
       "model_info", "Shows a model's layers, shapes, parameters, cost, and which devices can run each.", kExamples);
   options.AddTo(&command_line);
@@ -303,6 +357,7 @@ int Main(int argc, char** argv) {
   command_line.Add("--device", &wanted, "show what these can run; default: every device present");
   command_line.Flag("--full", &full, "each layer's parameters below it");
   command_line.Flag("--all", &all, "every layer, also of a model of more than 50");
+  command_line.Flag("--tensors", &tensors, "of a .tflite: each tensor's index, name, type, shape, scale and buffer");
   command_line.Add("--json", &json, "write the same as JSON");
   command_line.Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
                       {"--device", "what these can run; default: every device present"},
@@ -319,6 +374,10 @@ int Main(int argc, char** argv) {
   if (!output.quiet) PrintHead(options, *info);
   if (!output.quiet) PrintTypes(*info);
   if (!output.quiet) PrintLayers(*info, all, full);
+  if (tensors && !output.quiet) {
+    const Status printed = PrintTensors(options.Files().structure);
+    if (!printed.ok()) return Fail(printed);
+  }
   PrintTotal(*info);
   if (json.empty()) return kExitOk;
   const Status written = WriteOutput(json, ToJson(*info));

@@ -70,6 +70,10 @@ struct Graph {
   // Blobs that the source model says in another dtype than the one that carries them (u8 as i64, f16 as f32): network
   // outputs and dumped integers are converted to it, reports name it. A tnnproto does not hold it.
   std::map<std::string, DType> model_dtypes;
+  // Blobs whose axes stand in another order than the source model says (a .tflite file's channels come last, ours
+  // first): axis i of the model's tensor is axis file_axes[i] of the blob. Dumps, reports and other runtimes' tensors
+  // have the model's order. A tnnproto does not hold it.
+  std::map<std::string, std::vector<int>> file_axes;
   std::vector<std::string> notes;  // sentences about the file that a reader should see; nothing here is an error
 
   // The blob's dtype in the source model, or else the one that carries it.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models in and out: LoadModel makes a Graph of a model file, SaveModel writes one.
 //
-// An ONNX file (x.onnx, with its external data beside it) is imported: its operators become ours, shapes are made
-// fixed, constants are folded; what cannot be expressed is named, all of it at once (doc/formats.md). The native format
+// An ONNX file (x.onnx, with its external data beside it) or a TFLite file (x.tflite) is imported: its operators become
+// ours, shapes are made fixed, constants are folded; what cannot be expressed is named, all of it at once
+// (doc/formats.md, doc/tflite.md). The native format
 // is TNN's: x.tnnproto (text: the layers) and x.tnnmodel (binary: the weights). A tnnproto alone takes the x.tnnmodel
 // beside it when there is one; otherwise the weights are drawn by a seeded generator (Graph::weights_generated,
 // Graph::weight_seed), the same bits on every machine. A tnnmodel that is named must exist. Errors name file, line or
@@ -25,7 +26,7 @@ namespace plumb {
 
 // Which files are a model. The format follows from the suffix of `structure`.
 struct ModelFiles {
-  std::string structure;  // x.tnnproto or x.onnx
+  std::string structure;  // x.tnnproto, x.onnx or x.tflite
   std::string weights;    // x.tnnmodel; empty: the one beside the structure, else generated weights
 };
 
@@ -75,6 +76,40 @@ struct LoadOptions {
   uint64_t max_bytes =
       0;  // ONNX only: of one blob, and of all constants that importing makes; 0: MaxMemory() (plumb.h)
 };
+
+// A tensor as the file itself numbers and names it.
+struct ModelTensor {
+  int graph = 0;  // the subgraph that it belongs to
+  int index = 0;
+  std::string name, type;      // type: the format's own word
+  std::vector<int64_t> shape;  // -1: open
+  // real = scale * (q - zero_point): none, one or one for each element along the axis.
+  std::vector<float> scale;
+  std::vector<int64_t> zero_point;
+  int axis = 0;
+  int64_t buffer = 0;
+  uint64_t bytes = 0;  // of the buffer; 0: computed or given
+};
+
+// One row for each format that models come in.
+struct ModelFormat {
+  enum Holds { kStructure, kWeights, kBoth };
+  const char* suffix;  // ".onnx"
+  const char* type;    // "ONNX": the word of the tools' --model-type
+  Holds holds;
+  // Of an imported format, which holds both: makes a graph of the file, and says which inputs' dims are open.
+  Result<Graph> (*load)(const std::string& path, const LoadOptions& options);
+  Result<std::map<std::string, std::string>> (*open_inputs)(const std::string& path);
+  // Null: its tensors have no numbers.
+  Result<std::vector<ModelTensor>> (*tensors)(const std::string& path);
+};
+const std::vector<ModelFormat>& ModelFormats();
+// The row of the file's suffix; null: no model's.
+const ModelFormat* FindModelFormat(const std::string& path);
+// The tensors of a file in its own order. NotSupported: the format does not number them.
+Result<std::vector<ModelTensor>> ModelTensors(const std::string& path);
+// The suffixes of what can be named as a model's structure: ".tnnproto, .onnx or .tflite".
+std::string ModelSuffixes();
 
 // NotFound, IoError, CorruptModel, NotSupported (operators or formats that Plumb lacks; all such layers are named at
 // once) or InvalidArgument (options). The graph's shapes are inferred once and its weights are checked against them.

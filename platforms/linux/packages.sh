@@ -8,7 +8,7 @@ build_packages=(
   g++ cmake ninja-build ccache
   opencl-c-headers ocl-icd-libopencl1 pocl-opencl-icd # device OPENCL; PoCL runs it without a GPU
   libhwy-dev libzstd-dev zlib1g-dev libfmt-dev
-  libprotobuf-dev libonnx-dev
+  libprotobuf-dev libonnx-dev libflatbuffers-dev flatbuffers-compiler
   nlohmann-json3-dev libpng-dev libturbojpeg0-dev libxxhash-dev
   libgtest-dev
   python3-venv # build/venv, where plumb-golden runs models in ONNX Runtime

@@ -20,6 +20,7 @@
 #include "dump/io_tensors.h"
 #include "dump/selection.h"
 #include "dump/writer.h"
+#include "graph/file_order.h"
 #include "plumb/dump.h"
 
 namespace plumb {
@@ -211,7 +212,14 @@ class DumpObserver : public Observer {
     Write(std::move(blob), std::move(tensor).value());
   }
 
+  // Values go out in the order of the model's axes.
   void Write(DumpedBlob blob, Tensor tensor) {
+    Result<Tensor> turned = ToFileOrder(network_.graph(), blob.place.blob, tensor);
+    if (!turned.ok()) {
+      (void)Note(turned.status().AddContext(fmt::format("blob '{}'", blob.place.blob)));
+      return;
+    }
+    tensor = std::move(turned).value();
     blob.model_dtype = network_.graph().ModelDType(blob.place.blob, tensor.dtype());
     if (!IsFloat(tensor.dtype()) && blob.model_dtype != tensor.dtype()) {
       Result<Tensor> narrow = tensor.ConvertedTo(blob.model_dtype);

@@ -14,7 +14,6 @@
 #include "base/memory_budget.h"
 #include "base/text.h"
 #include "format/next_step.h"
-#include "format/onnx/import.h"
 #include "format/open_dims.h"
 #include "format/tnn/model.h"
 #include "format/tnn/proto.h"
@@ -34,15 +33,16 @@ bool Exists(const std::string& path) {
 
 Status CheckFormat(const std::string& path) {
   if (path.empty()) return Status::InvalidArgument("no model is named; give a tnnproto file");
-  if (EndsWith(path, ".tnnproto") || EndsWith(path, ".onnx")) return Status::Ok();
-  if (EndsWith(path, ".tnnmodel")) {
+  const ModelFormat* format = FindModelFormat(path);
+  if (format != nullptr && format->holds != ModelFormat::kWeights) return Status::Ok();
+  if (format != nullptr) {
     return Status::InvalidArgument(fmt::format(
         "model '{}' holds weights only; name its tnnproto (which takes the tnnmodel beside it), or both", path));
   }
   if (const std::string step = NextStepFor(path); !step.empty())
     return Status::NotSupported(fmt::format("model '{}' is {}", path, step));
   return Status::InvalidArgument(
-      fmt::format("model '{}' has no suffix that names a model format; expected .tnnproto or .onnx", path));
+      fmt::format("model '{}' has no suffix that names a model format; expected {}", path, ModelSuffixes()));
 }
 
 // The tnnmodel to read, or empty when weights are to be generated.
@@ -167,13 +167,13 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   return std::move(graph);
 }
 
-Result<Graph> LoadImported(const ModelFiles& files, const LoadOptions& options) {
+Result<Graph> LoadImported(const ModelFormat& format, const ModelFiles& files, const LoadOptions& options) {
   if (!files.weights.empty()) {
     return Status::InvalidArgument(
-        fmt::format("model '{}' holds its weights itself, but '{}' is named too; name the ONNX file alone",
-                    files.structure, files.weights));
+        fmt::format("model '{}' holds its weights itself, but '{}' is named too; name the {} file alone",
+                    files.structure, files.weights, format.type));
   }
-  PLUMB_ASSIGN_OR_RETURN(Graph graph, onnx::LoadOnnx(files.structure, options));
+  PLUMB_ASSIGN_OR_RETURN(Graph graph, format.load(files.structure, options));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
   if (options.random_weights) {
     for (Layer& layer : graph.layers) layer.resources.clear();
@@ -200,7 +200,8 @@ Result<Graph> Load(const ModelFiles& files, const LoadOptions& options) {
     return Status::InvalidArgument(
         fmt::format("weights are to be generated, but '{}' is named too; choose one", files.weights));
   }
-  if (EndsWith(files.structure, ".onnx")) return LoadImported(files, options);
+  const ModelFormat& format = *FindModelFormat(files.structure);
+  if (format.load != nullptr) return LoadImported(format, files, options);
   if (!options.input_values.empty()) {
     return Status::InvalidArgument(fmt::format(
         "model '{}': LoadOptions::input_values is for .onnx models, and this is none; convert the .onnx with it",
@@ -220,19 +221,12 @@ Result<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
 }
 
 Result<std::map<std::string, std::string>> OpenInputs(const ModelFiles& files) {
-  std::vector<DeclaredInput> inputs;
-  if (EndsWith(files.structure, ".onnx")) {
-    PLUMB_ASSIGN_OR_RETURN(inputs, onnx::DeclaredInputs(files.structure));
-  } else {
-    PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure, kMaxTextBytes));
-    PLUMB_ASSIGN_OR_RETURN(const tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
-    inputs = DeclaredInputs(proto.graph);
-  }
-  std::map<std::string, std::string> open;
-  for (const DeclaredInput& input : inputs) {
-    if (input.open()) open[input.name] = input.DimsText();
-  }
-  return open;
+  PLUMB_RETURN_IF_ERROR(CheckFormat(files.structure));
+  const ModelFormat& format = *FindModelFormat(files.structure);
+  if (format.open_inputs != nullptr) return format.open_inputs(files.structure);
+  PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure, kMaxTextBytes));
+  PLUMB_ASSIGN_OR_RETURN(const tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
+  return OpenAmong(DeclaredInputs(proto.graph));
 }
 
 namespace {

@@ -20,9 +20,6 @@ const std::vector<ForeignEnding>& ForeignEndings() {
        "tensors goes to SessionOptions::subject"},
       {{".gguf", ".ggml"}, "ggml's",
        "no model is needed: dump the run through examples/hooks/ggml_hook.h, then SessionOptions::subject plumb_dump"},
-      {{".tflite"}, "LiteRT's",
-       "plumb-golden litert model.tflite -o dump writes what it computes, then SessionOptions::subject dump "
-       "with -m of the .onnx of the same network"},
       {{".h5", ".hdf5", ".keras", ".pb"}, "TensorFlow's",
        "python -m tf2onnx.convert, or Keras's model.export(path, format=\"onnx\"), writes the .onnx to check"},
       {{".mnn"}, "MNN's",

@@ -78,6 +78,14 @@ Status CheckGivenShapes(const std::vector<DeclaredInput>& inputs, const InputSha
   return Status::Ok();
 }
 
+std::map<std::string, std::string> OpenAmong(const std::vector<DeclaredInput>& inputs) {
+  std::map<std::string, std::string> open;
+  for (const DeclaredInput& input : inputs) {
+    if (input.open()) open[input.name] = input.DimsText();
+  }
+  return open;
+}
+
 InputShapeMap GivenShapes(const std::vector<DeclaredInput>& inputs, const LoadOptions& options) {
   InputShapeMap given = options.input_shapes;
   const InputShapeMap& open_shapes = options.open_shapes;

@@ -33,6 +33,9 @@ struct DeclaredInput {
   std::string DimsText() const;  // "[N,3,?,?]"
 };
 
+// By name, those that are open, as they are declared: "[N,3,?,?]".
+std::map<std::string, std::string> OpenAmong(const std::vector<DeclaredInput>& inputs);
+
 // LoadOptions::input_shapes, and of open_shapes those that fit inputs that are open; the name "" there stands for the
 // only input. Where shapes may be chosen, one that contradicts a fixed dim is left out: who reads that tensor refuses
 // it.

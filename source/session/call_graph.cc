@@ -30,7 +30,10 @@ bool TakesWeights(const std::string& op_type) {
   return names->count(op_type) > 0;
 }
 
-bool IsModelPath(const std::string& op) { return EndsWith(op, ".onnx") || EndsWith(op, ".tnnproto"); }
+bool IsModelPath(const std::string& op) {
+  const ModelFormat* format = FindModelFormat(op);
+  return format != nullptr && format->holds != ModelFormat::kWeights;
+}
 
 // In the dtype that a graph carries. f64 values that are no f32 values would be rounded, and the output judged on
 // others.

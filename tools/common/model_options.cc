@@ -41,12 +41,14 @@ Status FindProto(std::string* structure, std::string* weights) {
 // TNN's -mt says nothing that the suffix does not.
 Status CheckType(const std::string& type, const std::string& structure) {
   if (type.empty()) return Status::Ok();
-  const bool known = type == "TNN" || type == "ONNX";
-  if (!known) {
-    return Status::NotSupported(fmt::format("--model-type {}: Plumb reads TNN's models and ONNX; convert it first{}",
-                                            type, DidYouMean(type, {"TNN", "ONNX"})));
+  std::vector<std::string> known;
+  for (const ModelFormat& row : ModelFormats()) known.emplace_back(row.type);
+  if (std::find(known.begin(), known.end(), type) == known.end()) {
+    return Status::NotSupported(fmt::format("--model-type {}: Plumb reads {}; convert it first{}", type,
+                                            ModelSuffixes(), DidYouMean(type, known)));
   }
-  if ((type == "ONNX") == EndsWith(structure, ".onnx")) return Status::Ok();
+  const ModelFormat* format = FindModelFormat(structure);
+  if (format == nullptr || type == format->type) return Status::Ok();
   return Status::InvalidArgument(fmt::format("--model-type {}: '{}' is none by its suffix", type, structure));
 }
 
@@ -71,10 +73,11 @@ void ModelOptions::AddTo(CommandLine* c) {
   c->Group("Model");
   c->Positional("MODEL", &first, "the model, as -m", false);
   c->Positional("TNNMODEL", &second, "its weights, where they are not beside it", false);
-  c->Add("--model", &model,
-         "x.tnnproto (takes x.tnnmodel beside it, else generates weights) or x.onnx, or with -p the x.tnnmodel");
+  c->Add(
+      "--model", &model,
+      "x.tnnproto (takes x.tnnmodel beside it, else generates weights), x.onnx or x.tflite, or with -p the x.tnnmodel");
   c->Add("--proto", &proto, "x.tnnproto; -m then names the tnnmodel");
-  c->Add("--model-type", &type, "TNN or ONNX: what the model's suffix says anyway");
+  c->Add("--model-type", &type, "TNN, ONNX or TFLITE: what the model's suffix says anyway");
   c->Add("--shape", &shapes,
          "NAME=1,3,224,224: prepare the network for this input shape; ask: refuse a model whose file leaves "
          "dims open, for which usual ones that run are taken otherwise");

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "common/cli.h"
+#include "plumb/model.h"
 
 namespace plumb {
 namespace {
@@ -202,10 +203,7 @@ bool PathExists(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0;
 }
 
-bool IsModelFile(const std::string& path) {
-  return EndsWith(path, ".onnx") || EndsWith(path, ".tnnproto") || EndsWith(path, ".tnnmodel") ||
-         EndsWith(path, ".tflite");
-}
+bool IsModelFile(const std::string& path) { return FindModelFormat(path) != nullptr; }
 
 bool ContinuesList(Values values, const std::string& text) {
   switch (values) {

@@ -12,6 +12,7 @@
 #include "check/subject/activated.h"
 #include "check/subject/layouts.h"
 #include "check/subject/paired_layers.h"
+#include "graph/file_order.h"
 
 namespace plumb {
 namespace {
@@ -97,6 +98,22 @@ Shape ChannelsLast(const Shape& shape) {
   std::vector<int64_t> dims = shape.dims();
   std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   return Shape(std::move(dims));
+}
+
+// Values in the order of the model's axes (axis i is axis axes[i] of the blob) as the blob has them; those of another
+// shape as they are.
+Result<Tensor> InBlobOrder(const Tensor& value, const Shape& shape, const std::vector<int>& axes) {
+  std::vector<int64_t> dims;
+  std::vector<int> back(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    dims.push_back(shape[axes[i]]);
+    back[static_cast<size_t>(axes[i])] = static_cast<int>(i);
+  }
+  const Shape wanted(dims);
+  if (WithoutOnes(value.shape()) != WithoutOnes(wanted) && value.NumElements() != wanted.NumElements()) return value;
+  if (value.shape().rank() == shape.rank() && value.shape() != wanted) return value;
+  PLUMB_ASSIGN_OR_RETURN(const Tensor whole, value.Reshaped(wanted));
+  return Reordered(whole, back);
 }
 
 // The float model's blob whose readers read the tensor, or "": a dump says it, or the name that ONNX Runtime's
@@ -249,7 +266,9 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
     if (constants_.count(blob) != 0) continue;  // they say nothing of how the network was run
     if (stored.has_shape && IsFlat(value, info.shape, stored)) flat.push_back(stored.name);
-    if (value.shape().rank() == info.shape.rank() && info.shape.rank() >= 4) {
+    const std::vector<int>* axes = FileAxes(graph, blob);
+    if (axes != nullptr) file_axes_[blob] = *axes;
+    if (graph.file_axes.empty() && value.shape().rank() == info.shape.rank() && info.shape.rank() >= 4) {
       const bool as_is = value.shape() == info.shape, turned = ChannelsFirst(value.shape()) == info.shape;
       first += as_is && !turned;
       last += turned && !as_is;
@@ -278,7 +297,8 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
                                      [](const Layer& layer) { return layer.kind == OpKind::kPlumbQuantizeLinear; });
   maybe_int8_ = of_quantised_copy_ || (!quantises && on_grid >= 2 && 4 * on_grid >= 3 * telling);
   const bool told = last + first == 0 && declared > 0;  // by the dump alone
-  nhwc_ = options.layout.empty() ? last > first || told : options.layout == "NHWC";
+  as_declared_ = !graph.file_axes.empty() && options.layout != "NCHW";
+  nhwc_ = graph.file_axes.empty() && (options.layout.empty() ? last > first || told : options.layout == "NHWC");
   const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
   if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));
   for (const std::string& blob : constants_) {  // whose layout may be any
@@ -294,7 +314,8 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     notes_.push_back(fmt::format("{}{} taken in the shape that the model says: {}", flat.size(),
                                  flat.size() == 1 ? " flat array is" : " flat arrays are", Listed(flat)));
   }
-  notes_.push_back(fmt::format("layout {} ({})", nhwc_ ? "NHWC" : "NCHW", how));
+  if (as_declared_) how = "the model's own order of the axes";
+  notes_.push_back(fmt::format("layout {} ({})", layout(), how));
   return Status::Ok();
 }
 
@@ -334,6 +355,8 @@ Result<Tensor> PairedBlobs::LoadAs(const std::string& blob, size_t place) const 
   const BlobInfo& info = expected_.at(blob);
   PLUMB_ASSIGN_OR_RETURN(Tensor value, stored.load());
   PLUMB_ASSIGN_OR_RETURN(value, InDType(value, info.dtype, stored, "subject"));
+  if (const auto axes = file_axes_.find(blob); axes != file_axes_.end() && as_declared_)
+    return InBlobOrder(value, info.shape, axes->second);
   if (IsFlat(value, info.shape, stored)) {
     if (!nhwc_ || info.shape.rank() < 4) return value.Reshaped(info.shape);
     PLUMB_ASSIGN_OR_RETURN(value, value.Reshaped(ChannelsLast(info.shape)));

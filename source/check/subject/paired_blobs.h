@@ -44,7 +44,7 @@ class PairedBlobs : public BlobSource {
   const TensorSet& set() const { return set_; }
   // Sentences for the report: what it is, layout, pairing.
   const std::vector<std::string>& notes() const { return notes_; }
-  const char* layout() const { return nhwc_ ? "NHWC" : "NCHW"; }
+  const char* layout() const { return nhwc_ || as_declared_ ? "NHWC" : "NCHW"; }
   size_t num_paired() const { return paired_.size(); }
   const HalfStorage& half_storage() const { return half_storage_; }
   // Whether it is of a quantised copy of the model, or at least two, and three of four, of its float tensors of 16
@@ -71,7 +71,9 @@ class PairedBlobs : public BlobSource {
   std::map<std::string, size_t> before_;      // of these what bears the blob's own name
   std::set<std::string> constants_;           // those of them that nodes compute from constants
   bool nhwc_ = false;
-  std::map<std::string, bool> channels_first_;  // where the model itself goes from one layout to the other
+  bool as_declared_ = false;                           // the model has an order of its own, and they are in that
+  std::map<std::string, std::vector<int>> file_axes_;  // of the paired blobs: Graph::file_axes
+  std::map<std::string, bool> channels_first_;         // where the model itself goes from one layout to the other
   HalfStorage half_storage_;
   bool maybe_int8_ = false;
   bool of_quantised_copy_ = false;

@@ -1,0 +1,31 @@
+// The values of a .tflite file's tensors: element types, packed integers, sparse weights.
+#ifndef PLUMB_FORMAT_TFLITE_CONSTANTS_H_
+#define PLUMB_FORMAT_TFLITE_CONSTANTS_H_
+
+#include <vector>
+
+#include "format/onnx/ir.h"
+#include "format/tflite/model_file.h"
+
+namespace plumb::tflite {
+
+// ONNX's number of a tensor's element type; NotSupported for strings, handles and complex numbers.
+Result<int> ElementTypeOf(schema::TensorType type);
+
+// real = scale * (q - zero_point), of integers; no scales: none.
+struct Grid {
+  std::vector<float> scale;
+  std::vector<int64_t> zero_point;  // as many
+  int axis = 0;                     // where there are several
+
+  bool none() const { return scale.empty(); }
+};
+Grid GridOf(const schema::Tensor& tensor);
+
+// The tensor's values, carried as the runtime carries its type. Large floats that are to be skipped are zeros that take
+// no memory. REQUIRES: its buffer is not empty.
+Result<onnx::ConstantIr> ReadConstant(const ModelFile& file, const schema::Tensor& tensor, bool skip_weights);
+
+}  // namespace plumb::tflite
+
+#endif  // PLUMB_FORMAT_TFLITE_CONSTANTS_H_

@@ -1,0 +1,69 @@
+#include "format/tflite/import.h"
+
+#include <fmt/core.h>
+
+#include "format/onnx/import.h"
+#include "format/tflite/translator.h"
+
+namespace plumb::tflite {
+
+Result<Graph> LoadTfliteBytes(FileBytes bytes, const std::string& path, const LoadOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Read(std::move(bytes), path));
+  Result<Translated> translated = Translator(*file, options.skip_weights).Run();
+  if (!translated.ok()) return translated.status().AddContext(fmt::format("model '{}'", path));
+  onnx::ImportResult result = onnx::ImportModel(translated->model, options);
+  if (!result.status.ok()) return result.status;
+  for (const Layer& layer : result.graph.layers) {
+    for (const std::string& blob : layer.outputs) {
+      const auto held = translated->held_first.find(blob);
+      if (held != translated->held_first.end()) result.graph.file_axes[blob] = LastAxes(held->second);
+    }
+  }
+  return std::move(result.graph);
+}
+
+Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Open(path));
+  std::vector<DeclaredInput> inputs;
+  const schema::SubGraph& graph = file->graph(0);
+  for (size_t i = 0; graph.inputs() != nullptr && i < graph.inputs()->size(); ++i) {
+    const int32_t index = graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const schema::Tensor& tensor = *graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
+    const std::vector<int64_t> dims = ShapeOf(tensor).dims();
+    inputs.push_back({Text(tensor.name()), DType::kF32, true, dims, std::vector<std::string>(dims.size())});
+  }
+  return inputs;
+}
+
+Result<std::vector<ModelTensor>> Tensors(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Open(path));
+  std::vector<ModelTensor> tensors;
+  for (size_t g = 0; g < file->num_graphs(); ++g) {
+    const auto* listed = file->graph(g).tensors();
+    for (size_t i = 0; listed != nullptr && i < listed->size(); ++i) {
+      const schema::Tensor& from = *listed->Get(static_cast<flatbuffers::uoffset_t>(i));
+      ModelTensor& tensor = tensors.emplace_back();
+      tensor.graph = static_cast<int>(g);
+      tensor.index = static_cast<int>(i);
+      tensor.name = Text(from.name());
+      tensor.type = schema::EnumNameTensorType(from.type());
+      tensor.shape = ShapeOf(from).dims();
+      for (size_t d = 0; from.shape_signature() != nullptr && d < from.shape_signature()->size(); ++d)
+        tensor.shape[d] = from.shape_signature()->Get(static_cast<flatbuffers::uoffset_t>(d));
+      Grid grid = GridOf(from);
+      tensor.scale = std::move(grid.scale);
+      tensor.zero_point = std::move(grid.zero_point);
+      tensor.axis = grid.axis;
+      tensor.buffer = from.buffer();
+      tensor.bytes = file->Data(from.buffer()).size();
+    }
+  }
+  return tensors;
+}
+
+Result<Graph> LoadTflite(const std::string& path, const LoadOptions& options) {
+  PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, ReadFile(path));
+  return LoadTfliteBytes(std::move(bytes), path, options);
+}
+
+}  // namespace plumb::tflite

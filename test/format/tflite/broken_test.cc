@@ -1,0 +1,109 @@
+// Files that are cut short, damaged or made to harm: one sentence, and never a crash.
+#include <gtest/gtest.h>
+
+#include "format/tflite/tflite_model.h"
+
+namespace plumb {
+namespace {
+
+using Code = TfliteModel::Code;
+
+// Every kind of thing that can be wrong once: a convolution, a reshape, a quantised product.
+std::string SmallFile() {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2, 2, 1});
+  const int w = m.Constant("w", {1, 1, 1, 1}, std::vector<float>{2});
+  const int c = m.Tensor("c", {1, 2, 2, 1});
+  m.Op(Code::CONV_2D, {x, w}, {c}, schema::CreateConv2DOptions(m.builder(), schema::Padding::SAME, 1, 1));
+  const int shape = m.Ints("shape", {1, 4}), flat = m.Tensor("flat", {1, 4});
+  m.Op(Code::RESHAPE, {c, shape}, {flat});
+  const int q = m.Tensor("q", {1, 4}, {schema::TensorType::INT8, {0.5f}, {0}});
+  m.Op(Code::QUANTIZE, {flat}, {q});
+  m.EndGraph({q});
+  return m.Bytes();
+}
+
+TEST(TfliteBrokenTest, AFileThatIsCutShortIsRefused) {
+  const std::string bytes = SmallFile();
+  ASSERT_TRUE(TfliteModel::Load(bytes).ok());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const auto graph = TfliteModel::Load(bytes.substr(0, size));
+    ASSERT_FALSE(graph.ok()) << size;
+    EXPECT_EQ(graph.status().code(), StatusCode::kCorruptModel) << size << ": " << graph.status().message();
+  }
+}
+
+// Whatever one byte is: a graph that shape inference accepts, or a sentence.
+TEST(TfliteBrokenTest, AnyByteMayBeWrong) {
+  const std::string bytes = SmallFile();
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (const int value : {0, 1, 127, 128, 255}) {
+      std::string damaged = bytes;
+      damaged[at] = static_cast<char>(value);
+      const auto graph = TfliteModel::Load(damaged);
+      if (graph.ok()) {
+        EXPECT_TRUE(InferShapes(*graph).ok()) << at << " " << value;
+      } else {
+        EXPECT_FALSE(graph.status().message().empty()) << at << " " << value;
+      }
+    }
+  }
+}
+
+std::string ErrorOf(TfliteModel* m, const std::vector<int>& outputs) {
+  const auto graph = m->Load(outputs);
+  return graph.ok() ? "none" : graph.status().message();
+}
+
+TEST(TfliteBrokenTest, AnIndexMustNameATensor) {
+  TfliteModel m;
+  const int x = m.Input("x", {2}), y = m.Tensor("y", {2});
+  m.Op(Code::ABS, {x + 7}, {y});
+  EXPECT_EQ(
+      ErrorOf(&m, {y}),
+      "model 'x.tflite': subgraph 0: operator 0: input 0 is tensor 7, expected one of the 2 tensors of the subgraph");
+}
+
+TEST(TfliteBrokenTest, AnOperatorReadsWhatIsThere) {
+  TfliteModel m;
+  const int x = m.Input("x", {2}), a = m.Tensor("a", {2}), y = m.Tensor("y", {2});
+  m.Op(Code::ADD, {x, a}, {y}, schema::CreateAddOptions(m.builder()));
+  m.Op(Code::ABS, {y}, {a});
+  EXPECT_EQ(ErrorOf(&m, {y}),
+            "model 'x.tflite': operator 0 'y' (ADD): it reads tensor 1 'a', which no input, buffer or earlier operator "
+            "defines");
+}
+
+TEST(TfliteBrokenTest, ATensorIsWrittenOnce) {
+  TfliteModel m;
+  const int x = m.Input("x", {2}), y = m.Tensor("y", {2});
+  m.Op(Code::ABS, {x}, {y});
+  m.Op(Code::NEG, {x}, {y});
+  EXPECT_EQ(ErrorOf(&m, {y}), "model 'x.tflite': operator 1 'y' (NEG): tensor 1 'y' is written twice");
+}
+
+TEST(TfliteBrokenTest, ABufferHasTheTensorsSize) {
+  TfliteModel m;
+  const int x = m.Input("x", {2}), w = m.Constant("w", {3}, std::vector<float>{1, 2}), y = m.Tensor("y", {2});
+  m.Op(Code::ADD, {x, w}, {y}, schema::CreateAddOptions(m.builder()));
+  EXPECT_EQ(ErrorOf(&m, {y}),
+            "model 'x.tflite': operator 0 'y' (ADD): tensor 1 'w': expects 12 bytes for [3], found a buffer of 8");
+}
+
+TEST(TfliteBrokenTest, AShapeHasNoNegativeDim) {
+  TfliteModel m;
+  const int x = m.Input("x", {2, -3}), y = m.Tensor("y", {2});
+  m.Op(Code::ABS, {x}, {y});
+  EXPECT_EQ(ErrorOf(&m, {y}).find("model 'x.tflite': subgraph 0: tensor 0 'x': its shape: "), 0u);
+}
+
+TEST(TfliteBrokenTest, SubgraphsMayNotCallThemselves) {
+  TfliteModel m;
+  const TfliteModel::TensorSpec flag{schema::TensorType::BOOL, {}, {}};
+  const int go = m.Input("go", {}, flag), y = m.Tensor("y", {}, flag);
+  m.Op(Code::IF, {go, go}, {y}, schema::CreateIfOptions(m.builder(), 0, 0));
+  EXPECT_NE(ErrorOf(&m, {y}), "none");
+}
+
+}  // namespace
+}  // namespace plumb
