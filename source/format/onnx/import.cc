@@ -201,7 +201,11 @@ Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const
 
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const FileSource source, OpenSource(path));
-  PLUMB_ASSIGN_OR_RETURN(ModelIr model, ParseModel(source, path, options.skip_weights));
+  PLUMB_ASSIGN_OR_RETURN(const ModelIr model, ParseModel(source, path, options.skip_weights));
+  return ImportAtAnyShape(model, options);
+}
+
+Result<Graph> ImportAtAnyShape(const ModelIr& model, const LoadOptions& options) {
   ImportResult result = ImportModel(model, options);
   if (!result.open.empty()) return ImportOpen(model, options, result.open);
   if (!result.status.ok()) return result.status;

@@ -29,6 +29,8 @@ ImportResult ImportModel(const ModelIr& model, const LoadOptions& options);
 // The same within what is left of a budget that several imports of a model share.
 ImportResult ImportModel(const ModelIr& model, const LoadOptions& options, ImportBudget* budget);
 
+// ImportModel with what options.open_dims says of open inputs.
+Result<Graph> ImportAtAnyShape(const ModelIr& model, const LoadOptions& options);
 // ParseModel and ImportModel of a file, with what options.open_dims says of open inputs.
 Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options);
 

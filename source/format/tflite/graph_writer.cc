@@ -106,6 +106,12 @@ bool GraphWriter::IsQuantized(int tensor) const {
   }
 }
 
+// A buffer of no bytes may be the value of a tensor without elements.
+bool GraphWriter::IsConstant(int tensor) const {
+  const State& state = tensors_[static_cast<size_t>(tensor)];
+  return state.constant || (!state.defined && ShapeOf(TensorAt(tensor)).NumElements() == 0);
+}
+
 Status GraphWriter::Read(int tensor) {
   State& state = At(tensor);
   if (!state.value.empty()) return Status::Ok();
@@ -167,7 +173,7 @@ Result<std::string> GraphWriter::Turned(int tensor, bool real, const std::vector
     PLUMB_ASSIGN_OR_RETURN(value, DequantizeAt(tensor, raw, order));
   } else if (real) {
     PLUMB_ASSIGN_OR_RETURN(value, Turned(tensor, false, order));
-  } else if (state.constant) {
+  } else if (IsConstant(tensor)) {
     PLUMB_RETURN_IF_ERROR(Read(tensor).AddContext(fmt::format("tensor {} '{}'", tensor, state.name)));
     PLUMB_ASSIGN_OR_RETURN(const Tensor turned, TurnedConstant(state, order));
     value = Constant(turned, state.type, state.name);

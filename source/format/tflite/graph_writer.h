@@ -55,7 +55,7 @@ class GraphWriter {
   // ONNX's number of its element type.
   int TypeOf(int tensor) const { return tensors_[static_cast<size_t>(tensor)].type; }
   // Whether the file holds its values, or folding found them.
-  bool IsConstant(int tensor) const { return tensors_[static_cast<size_t>(tensor)].constant; }
+  bool IsConstant(int tensor) const;
   Result<Tensor> ValueOf(int tensor);
 
   // A tensor that somebody else defines: a subgraph's input. `value`: its name there.

@@ -6,20 +6,43 @@
 #include "format/tflite/translator.h"
 
 namespace plumb::tflite {
+namespace {
+
+// Opens the dims of network inputs that their signatures leave open; false when there are none.
+bool OpenAsSigned(const ModelFile& file, onnx::ModelIr* model) {
+  bool open = false;
+  const schema::SubGraph& graph = file.graph(0);
+  for (size_t i = 0; i < model->graph.inputs.size(); ++i) {
+    const int32_t index = graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const auto* dims = graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index))->shape_signature();
+    for (size_t d = 0; dims != nullptr && d < dims->size(); ++d) {
+      if (dims->Get(static_cast<flatbuffers::uoffset_t>(d)) >= 0) continue;
+      model->graph.inputs[i].dims[d] = -1;
+      open = true;
+    }
+  }
+  return open;
+}
+
+}  // namespace
 
 Result<Graph> LoadTfliteBytes(FileBytes bytes, const std::string& path, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Read(std::move(bytes), path));
   Result<Translated> translated = Translator(*file, options.skip_weights).Run();
   if (!translated.ok()) return translated.status().AddContext(fmt::format("model '{}'", path));
-  onnx::ImportResult result = onnx::ImportModel(translated->model, options);
-  if (!result.status.ok()) return result.status;
-  for (const Layer& layer : result.graph.layers) {
+  Result<Graph> imported = onnx::ImportAtAnyShape(translated->model, options);
+  // The shape that the file gives may be a mere place holder (1 for each open dim), with which nothing runs.
+  if (!imported.ok() && OpenAsSigned(*file, &translated->model))
+    imported = onnx::ImportAtAnyShape(translated->model, options);
+  if (!imported.ok()) return imported.status();
+  Graph graph = std::move(*imported);
+  for (const Layer& layer : graph.layers) {
     for (const std::string& blob : layer.outputs) {
       const auto held = translated->held_first.find(blob);
-      if (held != translated->held_first.end()) result.graph.file_axes[blob] = LastAxes(held->second);
+      if (held != translated->held_first.end()) graph.file_axes[blob] = LastAxes(held->second);
     }
   }
-  return std::move(result.graph);
+  return graph;
 }
 
 Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) {

@@ -20,7 +20,7 @@ std::string OutputName(const schema::Operator& op, const GraphWriter& writer, si
   return fmt::format("{}operator{}", writer.prefix(), index);
 }
 
-// The dims that a network input is declared with: the file's own, but what its signature leaves open.
+// A network input with the shape that the file gives it.
 onnx::ValueInfoIr DeclaredAs(const GraphWriter& writer, int tensor) {
   onnx::ValueInfoIr info;
   info.name = writer.NameOf(tensor);

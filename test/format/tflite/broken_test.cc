@@ -25,9 +25,9 @@ std::string SmallFile() {
 
 TEST(TfliteBrokenTest, AFileThatIsCutShortIsRefused) {
   const std::string bytes = SmallFile();
-  ASSERT_TRUE(TfliteModel::Load(bytes).ok());
+  ASSERT_TRUE(TfliteModel::LoadBytes(bytes).ok());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const auto graph = TfliteModel::Load(bytes.substr(0, size));
+    const auto graph = TfliteModel::LoadBytes(bytes.substr(0, size));
     ASSERT_FALSE(graph.ok()) << size;
     EXPECT_EQ(graph.status().code(), StatusCode::kCorruptModel) << size << ": " << graph.status().message();
   }
@@ -40,7 +40,7 @@ TEST(TfliteBrokenTest, AnyByteMayBeWrong) {
     for (const int value : {0, 1, 127, 128, 255}) {
       std::string damaged = bytes;
       damaged[at] = static_cast<char>(value);
-      const auto graph = TfliteModel::Load(damaged);
+      const auto graph = TfliteModel::LoadBytes(damaged);
       if (graph.ok()) {
         EXPECT_TRUE(InferShapes(*graph).ok()) << at << " " << value;
       } else {
@@ -99,7 +99,7 @@ TEST(TfliteBrokenTest, AShapeHasNoNegativeDim) {
 
 TEST(TfliteBrokenTest, SubgraphsMayNotCallThemselves) {
   TfliteModel m;
-  const TfliteModel::TensorSpec flag{schema::TensorType::BOOL, {}, {}};
+  const TensorSpec flag{schema::TensorType::BOOL, {}, {}};
   const int go = m.Input("go", {}, flag), y = m.Tensor("y", {}, flag);
   m.Op(Code::IF, {go, go}, {y}, schema::CreateIfOptions(m.builder(), 0, 0));
   EXPECT_NE(ErrorOf(&m, {y}), "none");

@@ -106,13 +106,13 @@ TEST(TfliteImportTest, SamePadsTheOddPixelAtTheEnd) {
 
 TEST(TfliteImportTest, IntegersStandForReals) {
   TfliteModel m;
-  TfliteModel::TensorSpec grid{schema::TensorType::INT8, {0.5f}, {-1}};
+  TensorSpec grid{schema::TensorType::INT8, {0.5f}, {-1}};
   const int x = m.Input("x", {1, 3}, grid);
-  TfliteModel::TensorSpec of_w{schema::TensorType::INT8, {0.25f, 1.0f}, {0, 0}};
+  TensorSpec of_w{schema::TensorType::INT8, {0.25f, 1.0f}, {0, 0}};
   const int w = m.Constant<int8_t>("w", {2, 3}, {1, 2, 3, -1, 0, 1}, of_w);
-  TfliteModel::TensorSpec of_b{schema::TensorType::INT32, {0.125f, 0.5f}, {0, 0}};
+  TensorSpec of_b{schema::TensorType::INT32, {0.125f, 0.5f}, {0, 0}};
   const int b = m.Constant<int32_t>("b", {2}, {8, -2}, of_b);
-  TfliteModel::TensorSpec of_y{schema::TensorType::INT8, {0.25f}, {3}};
+  TensorSpec of_y{schema::TensorType::INT8, {0.25f}, {3}};
   const int y = m.Tensor("y", {1, 2}, of_y);
   m.Op(Code::FULLY_CONNECTED, {x, w, b}, {y}, schema::CreateFullyConnectedOptions(m.builder()));
   const auto found = m.Run({y}, {{1, 3, 5}});
@@ -148,7 +148,7 @@ TEST(TfliteImportTest, AMeanOverPixelsKeepsTheChannels) {
 
 TEST(TfliteImportTest, AVariableIsWhatWasWrittenLast) {
   TfliteModel m;
-  const TfliteModel::TensorSpec handle{schema::TensorType::RESOURCE, {}, {}};
+  const TensorSpec handle{schema::TensorType::RESOURCE, {}, {}};
   const auto options = [&m] {
     return schema::CreateVarHandleOptions(m.builder(), m.builder().CreateString("c"), m.builder().CreateString("v"));
   };
@@ -171,7 +171,7 @@ TEST(TfliteImportTest, AVariableIsWhatWasWrittenLast) {
   m.Op(Code::VAR_HANDLE, {}, {inner}, options());
   m.Op(Code::ASSIGN_VARIABLE, {inner, start}, {});
   m.EndGraph({});
-  auto graph = TfliteModel::Load(m.Bytes());
+  auto graph = TfliteModel::LoadBytes(m.Bytes());
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   const auto network = CreateNetwork(std::move(*graph), "NAIVE");
   ASSERT_TRUE(network.ok()) << network.status().ToString();

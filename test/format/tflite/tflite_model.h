@@ -15,19 +15,21 @@ namespace plumb {
 
 namespace schema = tflite::schema;
 
+// Of a tensor, beside its name and dims.
+struct TensorSpec {
+  schema::TensorType type = schema::TensorType::FLOAT32;
+  std::vector<float> scale;
+  std::vector<int64_t> zero_point;
+  int axis = 0;
+  bool variable = false;
+};
+
 class TfliteModel {
  public:
   using Code = schema::BuiltinOperator;
 
   TfliteModel() { buffers_.push_back(schema::CreateBuffer(builder_)); }
 
-  struct TensorSpec {
-    schema::TensorType type = schema::TensorType::FLOAT32;
-    std::vector<float> scale;
-    std::vector<int64_t> zero_point;
-    int axis = 0;
-    bool variable = false;
-  };
   // Computed, or given by the caller.
   int Tensor(const std::string& name, const std::vector<int>& dims, const TensorSpec& spec = TensorSpec()) {
     return AddTensor(name, dims, spec, 0);
@@ -75,7 +77,7 @@ class TfliteModel {
     return {reinterpret_cast<const char*>(builder_.GetBufferPointer()), builder_.GetSize()};
   }
 
-  static Result<Graph> Load(const std::string& bytes) {
+  static Result<Graph> LoadBytes(const std::string& bytes) {
     auto owner = std::make_shared<std::vector<uint64_t>>(bytes.size() / sizeof(uint64_t) + 1);
     std::memcpy(owner->data(), bytes.data(), bytes.size());
     LoadOptions options;
@@ -85,7 +87,7 @@ class TfliteModel {
   }
   Result<Graph> Load(const std::vector<int>& outputs) {
     EndGraph(outputs);
-    return Load(Bytes());
+    return LoadBytes(Bytes());
   }
   // The values of the first output, of a network whose inputs are given in order.
   Result<std::vector<double>> Run(const std::vector<int>& outputs, const std::vector<std::vector<float>>& values) {
