@@ -16,7 +16,7 @@ ORDER = {
     "source": "base simd tensor op graph format reference device runtime dump interop api check session remote".split(),
     "source/check": "core numbers judge integer cause walk subject report".split(),
     "source/device": "shared gpu cpu naive arm x86 opencl vulkan".split(),
-    "source/format": "tnn onnx".split(),
+    "source/format": "tnn onnx tflite".split(),
 }
 INCLUDE = re.compile(r'^#include "([a-z0-9_]+(?:/[a-z0-9_]+)+)\.(?:h|def)"', re.M)
 # Old circles of units, each by its first unit in alphabetical order, with the number of units in it.

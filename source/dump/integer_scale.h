@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the integers of a quantised tensor stand for: scale * (q - zero point), with one pair or one per entry of
 // `axis`.
 #ifndef PLUMB_DUMP_INTEGER_SCALE_H_

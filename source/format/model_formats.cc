@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModelFormats: the table that LoadModel and the tools read.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Blobs whose axes stand in another order than the source model's tensors (Graph::file_axes), and back.
 #ifndef PLUMB_GRAPH_FILE_ORDER_H_
 #define PLUMB_GRAPH_FILE_ORDER_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "session/exercising_inputs.h"
 
 #include <fmt/core.h>
@@ -6,14 +7,14 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "check/core/coverage.h"
 #include "check/judge/exercised.h"
-#include "check/report/coverage.h"
 #include "device/grouped_step.h"
 #include "plumb/inputs.h"
-#include "plumb/interrupt.h"
 #include "plumb/network.h"
 #include "plumb/plumb.h"
-#include "plumb/support.h"
+#include "plumb/tool/interrupt.h"
+#include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {

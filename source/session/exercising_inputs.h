@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network inputs drawn to exercise the weakest layers: of candidates that are drawn in many ways, the one behind which
 // dead channels, limits that are always reached and constant values hide least (check/judge/exercised.h).
 #ifndef PLUMB_SESSION_EXERCISING_INPUTS_H_

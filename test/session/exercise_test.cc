@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Network inputs that are drawn to exercise the weakest layers (InputOptions::exercise, model_check --probe).
 #include "op/activation.h"
 #include "session/session_test_util.h"

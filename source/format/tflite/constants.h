@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of a .tflite file's tensors: element types, packed integers, sparse weights.
 #ifndef PLUMB_FORMAT_TFLITE_CONSTANTS_H_
 #define PLUMB_FORMAT_TFLITE_CONSTANTS_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/tflite/graph_writer.h"
 
 #include <fmt/core.h>

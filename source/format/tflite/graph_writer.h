@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GraphWriter: one subgraph of a .tflite file on its way to the importer's nodes (format/onnx/ir.h).
 //
 // TFLite's tensors have their channels last, our operators theirs first. Each tensor is held in one of the two orders:

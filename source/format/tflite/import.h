@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A .tflite file as a graph: read and checked (model_file.h), written as nodes (translator.h), imported like an ONNX
 // file (format/onnx/import.h), which knows shapes, folds constants and unrolls loops.
 #ifndef PLUMB_FORMAT_TFLITE_IMPORT_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The TFLite reader of a build without flatbuffers, or with -DPLUMB_TFLITE=OFF: says so.
 #include <fmt/core.h>
 

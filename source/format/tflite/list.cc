@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of tflite_list.def as a table.
 #include "format/tflite/op_context.h"
 

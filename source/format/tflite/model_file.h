@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModelFile: a .tflite file in memory whose every offset, index and size was checked. Nothing here knows an operator.
 #ifndef PLUMB_FORMAT_TFLITE_MODEL_FILE_H_
 #define PLUMB_FORMAT_TFLITE_MODEL_FILE_H_
@@ -8,8 +9,8 @@
 
 #include "base/file.h"
 #include "format/tflite/schema.h"
-#include "plumb/shape.h"
 #include "plumb/status.h"
+#include "plumb/tensor.h"
 
 namespace plumb::tflite {
 

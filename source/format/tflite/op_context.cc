@@ -1,10 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "format/tflite/op_context.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "format/tflite/translator.h"
 
 namespace plumb::tflite {
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the mapper of one TFLite operator sees: its options, its tensors, and the nodes that it becomes.
 #ifndef PLUMB_FORMAT_TFLITE_OP_CONTEXT_H_
 #define PLUMB_FORMAT_TFLITE_OP_CONTEXT_H_

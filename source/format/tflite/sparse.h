@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse weights of a .tflite file, made dense.
 #ifndef PLUMB_FORMAT_TFLITE_SPARSE_H_
 #define PLUMB_FORMAT_TFLITE_SPARSE_H_
@@ -5,7 +6,6 @@
 #include <string_view>
 
 #include "format/tflite/schema.h"
-#include "plumb/shape.h"
 #include "plumb/status.h"
 #include "plumb/tensor.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translator: the subgraphs of a .tflite file as the nodes that the ONNX importer turns into a graph.
 #ifndef PLUMB_FORMAT_TFLITE_TRANSLATOR_H_
 #define PLUMB_FORMAT_TFLITE_TRANSLATOR_H_

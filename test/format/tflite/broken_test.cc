@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that are cut short, damaged or made to harm: one sentence, and never a crash.
 #include <gtest/gtest.h>
 

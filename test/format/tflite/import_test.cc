@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TFLite's operators become: layers, names, orders of axes, and values computed by hand.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TfliteModel: a .tflite file that a test builds, loads and runs on NAIVE.
 #ifndef PLUMB_TEST_FORMAT_TFLITE_TFLITE_MODEL_H_
 #define PLUMB_TEST_FORMAT_TFLITE_TFLITE_MODEL_H_

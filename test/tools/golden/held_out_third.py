@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A third list of faults made in NumPy, as held_out_faults.py's. Section 4 of the issue and public threads name their
 kinds; it was written before anybody looked at the causes again: 14 of these 55 were named then, 40 had no cause, and
 one (Gemm's alpha) was told in other words than the test's."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs .tflite files in Plumb and in LiteRT's reference kernels on the same inputs and compares every tensor.
 
 Floats agree when the largest difference is below 1e-4 of the largest value; integers when they differ by one step at

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The .tflite networks that Plumb is tried on: those inside packages of PyPI, and integer ones made of them here.
 
     networks.py --work FOLDER                     a table: package, licence, file, operators, types

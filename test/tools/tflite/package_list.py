@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The .tflite files that packages of PyPI hold, with the licence that the package states. A '!' stands between an
 archive inside a wheel and its member. A file that several packages hold is listed once."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Float .tflite networks made integers by litert-quantizer, in six ways, on inputs drawn like those of trained
 networks: smooth images and sounds, not white noise alone."""
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a .tflite says of its tensors, and a copy of it that gives out another tensor.
 
 A tensor is known by its index: names may repeat inside a file. The second and later bearers of a name get '#' and

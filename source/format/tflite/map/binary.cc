@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of two tensors that broadcast, and SELECT.
 #include <fmt/core.h>
 

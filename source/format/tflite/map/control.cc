@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that run other subgraphs, and variables. A variable is the value that was written last: one run of the
 // network is the first one, after CALL_ONCE has filled them.
 #include <fmt/core.h>

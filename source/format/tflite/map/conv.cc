@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV. SAME puts the odd pixel at the end, as ONNX's SAME_UPPER does.
 #include <fmt/core.h>
 

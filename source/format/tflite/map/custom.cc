@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Custom operators of mediapipe. Their options are C structs of 32-bit integers, in which padding 1 is SAME and 2
 // VALID.
 #include <fmt/core.h>

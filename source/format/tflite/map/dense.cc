@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FULLY_CONNECTED: y = x W^T + b with W [out,in]; what is read is flattened in the file's order. BATCH_MATMUL.
 #include <fmt/core.h>
 

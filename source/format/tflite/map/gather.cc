@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that read by index, or give indices.
 #include <fmt/core.h>
 

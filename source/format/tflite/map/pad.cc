@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PAD (with 0), PADV2 (with a given value), MIRROR_PAD (with what lies at the border).
 #include <fmt/core.h>
 

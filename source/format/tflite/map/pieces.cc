@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors put together and taken apart.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AVERAGE_POOL_2D (borders do not count), MAX_POOL_2D, L2_POOL_2D (the root of the average of squares).
 #include "format/tflite/map/window.h"
 #include "format/tflite/op_context.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between integers, the reals that they stand for and other types.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators along axes: reductions, softmax, norms, the place of an extreme, running sums.
 #include <fmt/core.h>
 

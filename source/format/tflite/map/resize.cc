@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RESIZE_BILINEAR, RESIZE_NEAREST_NEIGHBOR. Without options a pixel's corner is its place (before TF 2.3's converter
 // everything was so), with half_pixel_centers its middle, with align_corners the images' corner pixels meet.
 #include <fmt/core.h>

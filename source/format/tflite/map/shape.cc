@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators that give elements other dims or another order, or make tensors of shapes. What depends on the order of the
 // elements in memory reads the file's order.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pixels into channels or batches, and back. A block's pixels come before the channels, as in ONNX's DCR.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators of one value, and PRELU.
 #include <fmt/core.h>
 

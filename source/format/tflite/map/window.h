@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What operators with a window share.
 #ifndef PLUMB_FORMAT_TFLITE_MAP_WINDOW_H_
 #define PLUMB_FORMAT_TFLITE_MAP_WINDOW_H_
