@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plumb_dump.h from Python: the header, compiled into a small library, writes arrays as they lie in memory, whatever
-their strides. Nothing is written unless the environment asks for it (DUMP_INPUT_BLOB=1: the network's inputs;
-DUMP_OUTPUT_BLOB=1: what layers compute).
+"""plumb_dump.h from Python, compiled into a small library: it writes arrays as they lie in memory, whatever their
+strides. The environment switches it on (DUMP_INPUT_BLOB=1: the network's inputs; DUMP_OUTPUT_BLOB=1: every output).
 
     dump = Dump("mine 1.2", "net.onnx")
     dump.forward()
