@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "common/model_options.h"
 #include "common/print.h"
@@ -14,37 +13,35 @@
 namespace plumb {
 namespace {
 
-std::string Text(const AlignedTensor& tensor) {
+std::string Text(const AlignedTensor& tensor, const std::string& framework) {
   if (!tensor.problem.empty()) return tensor.problem;
   const DiffMetrics& d = tensor.difference;
-  char text[160];
   if (d.max_abs == 0) return "the same bits or values";
-  std::snprintf(text, sizeof(text),
-                "largest difference %.3g (%.2g of the largest value) at #%lld: %.9g, ONNX Runtime has %.9g", d.max_abs,
-                tensor.relative, static_cast<long long>(d.worst), d.worst_a, d.worst_b);
-  return text;
+  return fmt::format("largest difference {:.3g} ({:.2g} of the largest value) at #{}: {:.9g}, {} has {:.9g}", d.max_abs,
+                     tensor.relative, d.worst, d.worst_a, framework, d.worst_b);
 }
 
-std::string Text(const AlignedLayer& layer) {
+std::string Text(const AlignedLayer& layer, const std::string& framework) {
   std::string nodes;
   for (const std::string& node : layer.nodes) nodes += (nodes.empty() ? "" : ", ") + node;
   return PrintableLine(fmt::format("layer {} '{}' ({}, {}, node {}) tensor '{}' {}", layer.index, layer.name,
-                                   layer.type, layer.kernel, nodes, layer.tensor.name, Text(layer.tensor)));
+                                   layer.type, layer.kernel, nodes, layer.tensor.name, Text(layer.tensor, framework)));
 }
 
-void PrintDevice(const AlignedDevice& device, bool all) {
+void PrintDevice(const AlignedDevice& device, const std::string& framework, bool all) {
   for (const AlignedTensor& output : device.outputs) {
     Print("align   {:<6} output '{}' {}: {}\n", device.device, Printable(output.name), output.shape.ToString(),
-          Text(output));
+          Text(output, framework));
   }
   for (const AlignedLayer& layer : device.layers) {
-    if (all) Print("  {} {}\n", layer.tensor.equal ? "equal  " : "DIFFERS", Text(layer));
+    if (all) Print("  {} {}\n", layer.tensor.equal ? "equal  " : "DIFFERS", Text(layer, framework));
   }
   if (device.layers.empty() && device.unpaired == 0) return;
-  Print("  layer by layer: {} tensors compared, {} have no tensor of their name in ONNX Runtime\n",
-        device.layers.size(), device.unpaired);
+  Print("  layer by layer: {} tensors compared, {} have no tensor of their name in {}\n", device.layers.size(),
+        device.unpaired, framework);
   if (device.first_different < 0) return;
-  Print("  the first operator that differs: {}\n", Text(device.layers[static_cast<size_t>(device.first_different)]));
+  Print("  the first operator that differs: {}\n",
+        Text(device.layers[static_cast<size_t>(device.first_different)], framework));
 }
 
 // What the last line rests on.
@@ -83,8 +80,8 @@ struct Proved {
 void AlignArguments::AddTo(CommandLine* c) {
   c->Group("Alignment");
   c->Choice("--align", &mode, {"outputs", "all"},
-            "run the original in ONNX Runtime and the converted files on NAIVE and -d, and compare the outputs; all: "
-            "every layer");
+            "run the original in ONNX Runtime or LiteRT and the converted files on NAIVE and -d, and compare the "
+            "outputs; all: every layer");
   c->Add("--device", &devices, "devices to align beside NAIVE: X86,OPENCL or ALL");
   c->Add("--align-inputs", &num_inputs, "how many generated inputs are tried (seeds --seed, --seed + 1, ...)");
   c->Add("--align-tolerance", &tolerance,
@@ -97,8 +94,8 @@ void AlignArguments::AddTo(CommandLine* c) {
   c->NotWith("--align-inputs", {"--input"}, "that is the only input");
 }
 
-Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, const std::string& proto, uint64_t seed,
-                          const ConstantOptions& constants) {
+Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, const Graph& imported,
+                          const std::string& proto, uint64_t seed, const ConstantOptions& constants) {
   if (o.num_inputs < 1)
     return Status::InvalidArgument("--align-inputs: expected 1 or more, found " + std::to_string(o.num_inputs));
   std::vector<std::string> devices = {"NAIVE"};
@@ -112,10 +109,12 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
   GoldenOptions golden;
   PLUMB_ASSIGN_OR_RETURN(golden.constants, constants.Read());
   PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(proto));
+  loaded.model_dtypes = imported.model_dtypes;  // a tnnproto holds neither
+  loaded.file_axes = imported.file_axes;
   const auto graph = std::make_shared<const Graph>(std::move(loaded));
   bool equal = true;
   Proved proved;
-  std::string path;
+  std::string path, framework;
   for (const std::string& device : devices) path += (path.empty() ? "" : ", ") + device;
   for (int k = 0; k < (o.input.files.empty() ? o.num_inputs : 1); ++k) {
     PLUMB_ASSIGN_OR_RETURN(const InputOptions input, o.input.Read(seed + static_cast<uint64_t>(k)));
@@ -125,11 +124,12 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
     for (const std::string& line : constants.Lines()) Print("align   input {}\n", PrintableLine(line));
     if (k == 0)
       Print("align   original: {}; tolerance {:g} of a tensor's largest value\n", report.original, o.tolerance);
-    for (const AlignedDevice& device : report.devices) PrintDevice(device, options.every_layer);
+    for (const AlignedDevice& device : report.devices) PrintDevice(device, report.framework, options.every_layer);
     equal = equal && report.equal;
+    framework = report.framework;
     proved.Add(report, inputs.generated);
   }
-  Print("{}: {} in ONNX Runtime and {} with its tnnmodel on {}: {}\n", equal ? "proved equal" : "NOT equal", original,
+  Print("{}: {} in {} and {} with its tnnmodel on {}: {}\n", equal ? "proved equal" : "NOT equal", original, framework,
         proto, path, proved.Text(seed));
   return equal ? kExitOk : kExitMisaligned;
 }

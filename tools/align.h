@@ -25,9 +25,9 @@ struct AlignArguments {
 };
 
 // Returns kExitOk or kExitMisaligned after printing the report; a Status when nothing could be compared.
-// `constants`: those that the conversion had.
-Result<int> AlignAndPrint(const AlignArguments& arguments, const std::string& original, const std::string& proto,
-                          uint64_t seed, const ConstantOptions& constants);
+// `imported`: the original as the conversion loaded it; `constants`: those that it had.
+Result<int> AlignAndPrint(const AlignArguments& arguments, const std::string& original, const Graph& imported,
+                          const std::string& proto, uint64_t seed, const ConstantOptions& constants);
 
 }  // namespace plumb
 

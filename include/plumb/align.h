@@ -65,7 +65,8 @@ Result<AlignedDevice> AlignDevice(const std::shared_ptr<const Graph>& graph, con
                                   const AlignOptions& options = {});
 
 struct AlignReport {
-  std::string original;  // Golden::description
+  std::string original;   // Golden::description
+  std::string framework;  // GoldenRun::framework()
   std::vector<AlignedDevice> devices;
   bool equal = true;
 };

@@ -46,14 +46,17 @@ class GoldenRun {
 
   struct Framework;  // which one runs it
 
+  // "ONNX Runtime", "LiteRT".
+  const std::string& framework() const { return framework_; }
   // The dump folder, as long as this object lives.
   std::string folder() const { return work_.path() + "/golden"; }
 
  private:
-  explicit GoldenRun(WorkFolder work) : work_(std::move(work)) {}
+  GoldenRun(WorkFolder work, std::string framework) : work_(std::move(work)), framework_(std::move(framework)) {}
   static Result<GoldenRun> Run(const Framework& framework, const std::string& model,
                                const std::map<std::string, Tensor>& inputs, const GoldenOptions& options);
   WorkFolder work_;
+  std::string framework_;
 };
 
 struct Golden {

@@ -40,7 +40,7 @@ std::string Of(const Layer& layer) { return fmt::format("'{}' ({})", layer.name,
 
 class Walk {
  public:
-  Walk(const Graph& graph, const BlobTable& blobs) : blobs_(blobs) {
+  Walk(const Graph& graph, const BlobTable& blobs) : graph_(graph), blobs_(blobs) {
     for (const Layer& layer : graph.layers) {
       for (const std::string& name : layer.outputs) writers_[name] = &layer;
     }
@@ -148,9 +148,7 @@ class Walk {
         return;
       }
       case OpKind::kPlumbDequantizeLinear: {
-        const bool is_signed = in.size() < 3 || Info(in[2]).dtype == DType::kI8;
-        Add(in[0], is_signed ? Need{-128, 127, false, "8 bits of " + Of(layer)}
-                             : Need{0, 255, false, "8 bits of " + Of(layer)});
+        Quantised(layer);
         return;
       }
       case OpKind::kCast:
@@ -162,6 +160,18 @@ class Walk {
       default:
         if (Compares(layer.kind)) Compared(layer);
         return;
+    }
+  }
+
+  // Integers of the width that the model says, or the zero point has.
+  void Quantised(const Layer& layer) {
+    const std::string& read = layer.inputs[0];
+    const DType carried = layer.inputs.size() < 3 ? DType::kI8 : Info(layer.inputs[2]).dtype;
+    switch (graph_.ModelDType(read, carried)) {
+      case DType::kI8: Add(read, {-128, 127, false, "8 bits of " + Of(layer)}); return;
+      case DType::kI16: Add(read, {-32768, 32767, false, "16 bits of " + Of(layer)}); return;
+      case DType::kU16: Add(read, {0, 65535, false, "16 bits of " + Of(layer)}); return;
+      default: Add(read, {0, 255, false, "8 bits of " + Of(layer)});
     }
   }
 
@@ -328,6 +338,7 @@ class Walk {
     if (full) in_full_.insert(layer.inputs.begin(), layer.inputs.end());
   }
 
+  const Graph& graph_;
   const BlobTable& blobs_;
   std::map<std::string, const Layer*> writers_;
   std::map<std::string, std::vector<Need>> needs_;

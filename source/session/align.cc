@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "check/core/metrics.h"
+#include "graph/file_order.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
 
@@ -29,8 +30,8 @@ AlignedTensor Compare(const std::string& name, const Tensor& ours, const Tensor&
 // Compares every tensor that both sides have while the network runs.
 class LayerWatcher : public Observer {
  public:
-  LayerWatcher(const Golden& golden, double tolerance, AlignedDevice* report)
-      : golden_(golden), tolerance_(tolerance), report_(report) {}
+  LayerWatcher(const Graph& graph, const Golden& golden, double tolerance, AlignedDevice* report)
+      : graph_(graph), golden_(golden), tolerance_(tolerance), report_(report) {}
 
   Status After(const LayerEvent& event) override {
     const StepInfo& step = event.step();
@@ -40,7 +41,9 @@ class LayerWatcher : public Observer {
         ++report_->unpaired;
         continue;
       }
-      PLUMB_ASSIGN_OR_RETURN(const Tensor ours, event.Output(i));
+      PLUMB_ASSIGN_OR_RETURN(Tensor ours, event.Output(i));
+      PLUMB_ASSIGN_OR_RETURN(ours, ToFileOrder(graph_, it->first, ours));
+      PLUMB_ASSIGN_OR_RETURN(ours, ours.ConvertedTo(graph_.ModelDType(it->first, ours.dtype())));
       report_->layers.push_back({step.index, step.name, step.type, step.kernel, step.members.back().nodes,
                                  Compare(it->first, ours, it->second, tolerance_)});
       if (report_->layers.back().tensor.equal) continue;
@@ -51,6 +54,7 @@ class LayerWatcher : public Observer {
   }
 
  private:
+  const Graph& graph_;
   const Golden& golden_;
   double tolerance_;
   AlignedDevice* report_;
@@ -81,7 +85,7 @@ Result<AlignedDevice> AlignDevice(const std::shared_ptr<const Graph>& graph, con
     report.equal = report.equal && report.outputs.back().equal;
   }
   if (report.equal && !options.every_layer) return report;
-  LayerWatcher watcher(golden, options.tolerance, &report);  // outlives the network
+  LayerWatcher watcher(*graph, golden, options.tolerance, &report);  // outlives the network
   PLUMB_ASSIGN_OR_RETURN(const auto unfused, Prepare(graph, device, true));
   unfused->AddObserver(&watcher);
   PLUMB_RETURN_IF_ERROR(RunNetwork(unfused.get(), inputs).status());
@@ -95,6 +99,7 @@ Result<AlignReport> Align(const std::string& original, const std::shared_ptr<con
   PLUMB_ASSIGN_OR_RETURN(const Golden golden, ReadGolden(run.folder()));
   AlignReport report;
   report.original = golden.description;
+  report.framework = run.framework();
   for (const std::string& device : devices) {
     PLUMB_ASSIGN_OR_RETURN(AlignedDevice aligned, AlignDevice(graph, device, inputs, golden, options));
     report.equal = report.equal && aligned.equal;

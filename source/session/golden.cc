@@ -118,7 +118,7 @@ Result<GoldenRun> GoldenRun::Run(const Framework& framework, const std::string& 
   PLUMB_ASSIGN_OR_RETURN(const std::string package, FindPackage(python, framework.modules, framework.needs));
   PLUMB_ASSIGN_OR_RETURN(WorkFolder work, WorkFolder::Make("plumb-golden"));
   const std::string folder = work.path();
-  GoldenRun run(std::move(work));
+  GoldenRun run(std::move(work), framework.name);
   std::vector<std::string> arguments = {python, "-m", package, framework.recipe, model, "-o", run.folder()};
   std::vector<NamedTensor> tensors;
   for (const auto& [name, value] : inputs) tensors.push_back({name, value});
