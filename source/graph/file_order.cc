@@ -44,6 +44,14 @@ Shape FileShape(const Graph& graph, const std::string& blob, const Shape& shape)
   return Shape(std::move(dims));
 }
 
+int64_t FilePlace(const Graph& graph, const std::string& blob, const Shape& shape, int64_t place) {
+  const std::vector<int>* axes = FileAxes(graph, blob);
+  if (axes == nullptr || static_cast<int>(axes->size()) != shape.rank()) return place;
+  int64_t there = 0;
+  for (const int axis : *axes) there = there * shape[axis] + place / shape.CountFrom(axis + 1) % shape[axis];
+  return there;
+}
+
 Result<Tensor> ToFileOrder(const Graph& graph, const std::string& blob, const Tensor& tensor) {
   const std::vector<int>* axes = FileAxes(graph, blob);
   if (axes == nullptr || static_cast<int>(axes->size()) != tensor.shape().rank()) return tensor;

@@ -17,6 +17,8 @@ Result<Tensor> Reordered(const Tensor& tensor, const std::vector<int>& order);
 const std::vector<int>* FileAxes(const Graph& graph, const std::string& blob);
 // What the model says of a blob's shape.
 Shape FileShape(const Graph& graph, const std::string& blob, const Shape& shape);
+// Where the model's tensor has what stands at that place of a blob of that shape.
+int64_t FilePlace(const Graph& graph, const std::string& blob, const Shape& shape, int64_t place);
 // A blob's values in the model's order, and the model's in the blob's.
 Result<Tensor> ToFileOrder(const Graph& graph, const std::string& blob, const Tensor& tensor);
 Result<Tensor> FromFileOrder(const Graph& graph, const std::string& blob, const Tensor& tensor);

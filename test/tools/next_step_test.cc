@@ -31,7 +31,6 @@ TEST(NextStep, EachEndingHasOne) {
                                                          {".pth", "plumb-golden torch"},
                                                          {".gguf", "ggml_hook.h"},
                                                          {".safetensors", "torch.onnx.export"},
-                                                         {".tflite", "plumb-golden litert"},
                                                          {".h5", "tf2onnx"},
                                                          {".keras", "format=\"onnx\""},
                                                          {".mnn", "plumb-golden mnn"},

@@ -131,6 +131,7 @@ std::string StandsFor(const StoredTensor& tensor) {
 Result<std::unique_ptr<PairedBlobs>> PairedBlobs::Create(TensorSet set, const Graph& graph, const BlobTable& blobs,
                                                          const SurveyOptions& options) {
   std::unique_ptr<PairedBlobs> paired(new PairedBlobs(std::move(set)));
+  paired->grids_ = IntegerGrids(graph);
   PLUMB_RETURN_IF_ERROR(paired->Pair(graph, blobs, options));
   PLUMB_RETURN_IF_ERROR(paired->Survey(graph, blobs, options));
   if (Logs(LogLevel::kDebug)) paired->LogPairs(options.what);
@@ -263,6 +264,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
       integers.push_back(blob);
       continue;
     }
+    PLUMB_ASSIGN_OR_RETURN(read, AsIntegers(blob, stored, *read));
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, InDType(*read, info.dtype, stored, options.what));
     if (constants_.count(blob) != 0) continue;  // they say nothing of how the network was run
     if (stored.has_shape && IsFlat(value, info.shape, stored)) flat.push_back(stored.name);
@@ -340,6 +342,15 @@ bool PairedBlobs::IsChannelsLast(const std::string& blob, const Shape& stored) c
   return it != channels_first_.end() ? it->second : nhwc_ && channels_first_.empty();
 }
 
+Result<Tensor> PairedBlobs::AsIntegers(const std::string& blob, const StoredTensor& stored, Tensor value) const {
+  const auto grid = grids_.find(blob);
+  if (grid == grids_.end() || !IsFloat(value.dtype()) || IsFloat(expected_.at(blob).dtype)) return value;
+  if (!stored.has_dtype || stored.has_bits) return value;
+  auto integers = IntegersOn(grid->second, value);
+  if (!integers.ok()) return integers.status().AddContext(fmt::format("tensor '{}'", stored.name));
+  return integers;
+}
+
 Result<Tensor> PairedBlobs::Load(const std::string& blob) const { return LoadAs(blob, paired_.at(blob)); }
 
 Result<Tensor> PairedBlobs::LoadInput(const std::string& blob, const Tensor* given) const {
@@ -354,6 +365,7 @@ Result<Tensor> PairedBlobs::LoadAs(const std::string& blob, size_t place) const 
   const StoredTensor& stored = set_.tensors()[place];
   const BlobInfo& info = expected_.at(blob);
   PLUMB_ASSIGN_OR_RETURN(Tensor value, stored.load());
+  PLUMB_ASSIGN_OR_RETURN(value, AsIntegers(blob, stored, value));
   PLUMB_ASSIGN_OR_RETURN(value, InDType(value, info.dtype, stored, "subject"));
   if (const auto axes = file_axes_.find(blob); axes != file_axes_.end() && as_declared_)
     return InBlobOrder(value, info.shape, axes->second);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check/numbers/half_storage.h"
+#include "check/subject/integer_grids.h"
 #include "interop/pairing.h"
 #include "interop/tensor_set.h"
 #include "plumb/check.h"
@@ -53,6 +54,8 @@ class PairedBlobs : public BlobSource {
   bool of_quantised_copy() const { return of_quantised_copy_; }
 
  private:
+  // Reals in the place of a blob's integers as these.
+  Result<Tensor> AsIntegers(const std::string& blob, const StoredTensor& stored, Tensor value) const;
   Result<Tensor> LoadAs(const std::string& blob, size_t place) const;
   bool IsChannelsLast(const std::string& blob, const Shape& stored) const;
   void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
@@ -70,6 +73,7 @@ class PairedBlobs : public BlobSource {
   std::set<std::string> stand_ins_;           // those of them whose tensor stands for them in a quantised copy
   std::map<std::string, size_t> before_;      // of these what bears the blob's own name
   std::set<std::string> constants_;           // those of them that nodes compute from constants
+  std::map<std::string, IntegerGrid> grids_;  // of the graph's blobs of integers
   bool nhwc_ = false;
   bool as_declared_ = false;                           // the model has an order of its own, and they are in that
   std::map<std::string, std::vector<int>> file_axes_;  // of the paired blobs: Graph::file_axes

@@ -13,10 +13,21 @@
 #include "check/judge/judge.h"
 #include "check/judge/one_sided.h"
 #include "check/numbers/stored_half.h"
+#include "graph/file_order.h"
 #include "plumb/tool/support.h"
 
 namespace plumb {
 namespace {
+
+// Shapes and places as the model says them.
+void SayInFileOrder(const Graph& graph, OutputReport* output) {
+  const Shape shape = output->shape;
+  output->shape = FileShape(graph, output->blob, shape);
+  for (DiffMetrics* metrics : {&output->introduced, &output->inherited, &output->total, &output->golden.naive,
+                               &output->golden.device}) {
+    if (metrics->worst >= 0) metrics->worst = FilePlace(graph, output->blob, shape, metrics->worst);
+  }
+}
 
 bool IsHalf(DType stored) { return stored == DType::kF16 || stored == DType::kBF16; }
 
@@ -305,7 +316,10 @@ Result<RunReport> Lockstep::Finish() {
   NoteOneSided(&report_);
   report_.peak_reference_bytes = own_.peak_bytes();
   for (LayerReport& layer : report_.layers) {
-    for (OutputReport& output : layer.outputs) output.dtype = scene_.graph->ModelDType(output.blob, output.dtype);
+    for (OutputReport& output : layer.outputs) {
+      output.dtype = scene_.graph->ModelDType(output.blob, output.dtype);
+      SayInFileOrder(*scene_.graph, &output);
+    }
   }
   AddCosts();
   ConcludeRun(scene_.graph->outputs, options_.min_tested, &report_);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-
 namespace plumb::tflite {
 
 schema::BuiltinOperator OpContext::code() const {

@@ -32,6 +32,12 @@ onnx::ValueInfoIr DeclaredAs(const GraphWriter& writer, int tensor) {
   return info;
 }
 
+// Another writer may stand at the same address later.
+template <class Map>
+void ForgetTensorsOf(const GraphWriter* writer, Map* map) {
+  for (auto it = map->begin(); it != map->end();) it = it->first.first == writer ? map->erase(it) : ++it;
+}
+
 }  // namespace
 
 Status Translator::CheckGraphIndex(int64_t index) const {
@@ -76,6 +82,12 @@ Result<std::string> Translator::VariableOf(OpContext& c) const {
   return Status::CorruptModel(fmt::format("tensor {} is no variable's handle", c.InputIndex(0)));
 }
 
+Result<std::pair<std::string, std::string>> Translator::ComplexPartsOf(OpContext& c) const {
+  const auto found = complex_.find({&c.writer(), c.InputIndex(0)});
+  if (found != complex_.end()) return found->second;
+  return Status::CorruptModel(fmt::format("tensor {} holds no complex numbers", c.InputIndex(0)));
+}
+
 Status Translator::Operators(GraphWriter* writer) {
   const auto* operators = writer->graph().operators();
   for (size_t i = 0; operators != nullptr && i < operators->size(); ++i)
@@ -99,7 +111,8 @@ Result<onnx::GraphIr> Translator::Inner(size_t graph, const std::string& prefix,
   ++depth_;
   const Status status = Operators(&writer);
   --depth_;
-  for (auto it = handles_.begin(); it != handles_.end();) it = it->first.first == &writer ? handles_.erase(it) : ++it;
+  ForgetTensorsOf(&writer, &handles_);
+  ForgetTensorsOf(&writer, &complex_);
   PLUMB_RETURN_IF_ERROR(Status(status).AddContext(fmt::format("subgraph {}", graph)));
   return writer.Finish();
 }

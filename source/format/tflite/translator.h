@@ -41,6 +41,10 @@ class Translator {
   // Variables by name: the value that was written last. Handles: which variable a tensor of a subgraph stands for.
   std::map<std::string, std::string>& variables() { return variables_; }
   std::map<std::pair<const GraphWriter*, int>, std::string>& handles() { return handles_; }
+  // Complex tensors: the names of their real and imaginary parts.
+  std::map<std::pair<const GraphWriter*, int>, std::pair<std::string, std::string>>& complex() { return complex_; }
+  // Those of the operator's first input.
+  Result<std::pair<std::string, std::string>> ComplexPartsOf(OpContext& c) const;
   // The variable whose handle is the operator's first input.
   Result<std::string> VariableOf(OpContext& c) const;
   // While one lives, what is translated may not run, or run again.
@@ -65,6 +69,7 @@ class Translator {
   std::map<std::string, int> unknown_;  // operators without a row, and how often
   std::map<std::string, std::string> variables_;
   std::map<std::pair<const GraphWriter*, int>, std::string> handles_;
+  std::map<std::pair<const GraphWriter*, int>, std::pair<std::string, std::string>> complex_;
   int branches_ = 0;
 };
 

@@ -79,7 +79,7 @@ TEST_F(LoadModelTest, ATnnmodelThatIsCutWhileItIsRead) {
 
 TEST_F(LoadModelTest, ChoosesTheFormatBySuffix) {
   EXPECT_EQ(LoadModel(Path("gone.onnx")).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(LoadModel(Path("net.tflite")).status().code(), StatusCode::kNotSupported);
+  EXPECT_EQ(LoadModel(Path("gone.tflite")).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(LoadModel(Path("net.txt")).status().code(), StatusCode::kNotSupported);
   EXPECT_EQ(LoadModel(Path("net.tnnmodel")).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(LoadModel("").status().code(), StatusCode::kInvalidArgument);

@@ -44,6 +44,50 @@ Result<int64_t> OneInt(OpContext& c, size_t i, const char* what) {
   return values[0];
 }
 
+// STRIDED_SLICE where begin or end are computed, of shapes for instance: the importer knows them then.
+Status SliceAtRunTime(OpContext& c, const schema::StridedSliceOptions& o) {
+  const auto count = static_cast<size_t>(ShapeOf(c.Input(3)).NumElements());
+  if (o.ellipsis_mask() != 0 || o.new_axis_mask() != 0 || o.offset() || count > 31)
+    return Status::NotSupported("its begin and end are computed, and its masks add dims");
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, c.Ints(3, "the strides"));
+  std::vector<int64_t> axes, first, last, dropped;
+  for (size_t i = 0; i < count; ++i) {
+    axes.push_back(static_cast<int64_t>(i));
+    first.push_back(steps[i] > 0 ? 0 : INT64_MAX);
+    last.push_back(steps[i] > 0 ? INT64_MAX : INT64_MIN);
+    if ((o.shrink_axis_mask() >> i & 1) != 0) dropped.push_back(static_cast<int64_t>(i));
+  }
+  const auto flags = [&](int mask) -> Result<std::string> {
+    PLUMB_ASSIGN_OR_RETURN(Tensor set, Tensor::Create(DType::kBool, Shape{static_cast<int64_t>(count)}));
+    for (size_t i = 0; i < count; ++i) set.data<bool>()[i] = (mask >> i & 1) != 0;
+    return c.writer().Constant(set, onnx::kTypeBool);
+  };
+  const auto wide = [&](size_t i) -> Result<std::string> {
+    PLUMB_ASSIGN_OR_RETURN(const std::string value, c.Raw(i, Order::kFile));
+    return c.Emit("Cast", {value}, {{"to", IntAttribute(onnx::kTypeInt64)}});
+  };
+  PLUMB_ASSIGN_OR_RETURN(std::string begin, wide(1));
+  PLUMB_ASSIGN_OR_RETURN(std::string end, wide(2));
+  PLUMB_ASSIGN_OR_RETURN(const std::string one, c.IntsConstant({1}));
+  PLUMB_ASSIGN_OR_RETURN(const std::string open_begin, flags(o.begin_mask() & ~o.shrink_axis_mask()));
+  PLUMB_ASSIGN_OR_RETURN(const std::string open_end, flags(o.end_mask() & ~o.shrink_axis_mask()));
+  PLUMB_ASSIGN_OR_RETURN(const std::string single, flags(o.shrink_axis_mask()));
+  PLUMB_ASSIGN_OR_RETURN(const std::string from, c.IntsConstant(first));
+  PLUMB_ASSIGN_OR_RETURN(const std::string to, c.IntsConstant(last));
+  PLUMB_ASSIGN_OR_RETURN(const std::string along, c.IntsConstant(axes));
+  PLUMB_ASSIGN_OR_RETURN(const std::string by, c.IntsConstant(steps));
+  end = c.Emit("Where", {single, c.Emit("Add", {begin, one}), end});
+  begin = c.Emit("Where", {open_begin, from, begin});
+  end = c.Emit("Where", {open_end, to, end});
+  PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, Order::kFile));
+  std::string y = c.Emit("Slice", {x, begin, end, along, by});
+  if (!dropped.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(const std::string dims, c.IntsConstant(dropped));
+    y = c.Emit("Squeeze", {y, dims});
+  }
+  return c.SetMoved(0, y, Order::kFile);
+}
+
 }  // namespace
 
 Status MapConcatenation(OpContext& c) {
@@ -113,6 +157,7 @@ Status MapSlice(OpContext& c) {
 // dim, 'new axis' adds a dim of 1, 'ellipsis' stands for all dims that no other entry names.
 Status MapStridedSlice(OpContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const auto* o, c.Options<schema::StridedSliceOptions>());
+  if (!c.IsConstant(1) || !c.IsConstant(2)) return SliceAtRunTime(c, *o);
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> begin, c.Ints(1, "the begin"));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> end, c.Ints(2, "the end"));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, c.Ints(3, "the strides"));

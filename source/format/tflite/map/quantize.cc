@@ -8,6 +8,8 @@
 
 namespace plumb::tflite {
 
+Status MapComplexPart(OpContext& c);
+
 // From floats, or from one grid to another.
 Status MapQuantize(OpContext& c) {
   const Order order = c.OrderOf(0);
@@ -51,6 +53,7 @@ Status MapFakeQuant(OpContext& c) {
 }
 
 Status MapCast(OpContext& c) {
+  if (c.Input(0).type() == schema::TensorType::COMPLEX64) return MapComplexPart(c);
   const Order order = c.OrderOf(0);
   PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Raw(0, order));
   const int type = c.writer().TypeOf(c.OutputIndex(0));

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "format/tflite/op_context.h"
+#include "format/tflite/translator.h"
 
 namespace plumb::tflite {
 namespace {
@@ -34,31 +35,40 @@ Result<std::string> NewShape(OpContext& c) {
   return c.IntsConstant(c.OutShape().dims());
 }
 
+// RESHAPE, EXPAND_DIMS, SQUEEZE of a value whose elements have the file's order.
+Result<std::string> WithOtherDims(OpContext& c, const std::string& x) {
+  if (c.code() == Code::RESHAPE) {
+    PLUMB_ASSIGN_OR_RETURN(const std::string shape, NewShape(c));
+    return c.Emit("Reshape", {x, shape});
+  }
+  if (c.code() == Code::EXPAND_DIMS) {
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.Ints(1, "the axis"));
+    PLUMB_ASSIGN_OR_RETURN(const std::string added, c.IntsConstant(axes));
+    return c.Emit("Unsqueeze", {x, added});
+  }
+  const auto* options = c.op().builtin_options_as<schema::SqueezeOptions>();
+  std::vector<std::string> inputs = {x};
+  if (options != nullptr && options->squeeze_dims() != nullptr && options->squeeze_dims()->size() > 0) {
+    PLUMB_ASSIGN_OR_RETURN(const std::string axes,
+                           c.IntsConstant({options->squeeze_dims()->begin(), options->squeeze_dims()->end()}));
+    inputs.push_back(axes);
+  }
+  return c.Emit("Squeeze", inputs);
+}
+
 }  // namespace
 
 Status MapReshape(OpContext& c) {
-  const Order order = OrderOfElements(c);
-  std::string y;
-  if (c.code() == Code::RESHAPE) {
-    PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, order));
-    PLUMB_ASSIGN_OR_RETURN(const std::string shape, NewShape(c));
-    y = c.Emit("Reshape", {x, shape});
-  } else if (c.code() == Code::EXPAND_DIMS) {
-    PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, Order::kFile));
-    PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, c.Ints(1, "the axis"));
-    PLUMB_ASSIGN_OR_RETURN(const std::string added, c.IntsConstant(axes));
-    y = c.Emit("Unsqueeze", {x, added});
-  } else {
-    PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, Order::kFile));
-    const auto* options = c.op().builtin_options_as<schema::SqueezeOptions>();
-    std::vector<std::string> inputs = {x};
-    if (options != nullptr && options->squeeze_dims() != nullptr && options->squeeze_dims()->size() > 0) {
-      PLUMB_ASSIGN_OR_RETURN(const std::string axes,
-                             c.IntsConstant({options->squeeze_dims()->begin(), options->squeeze_dims()->end()}));
-      inputs.push_back(axes);
-    }
-    y = c.Emit("Squeeze", inputs);
+  if (c.Input(0).type() == schema::TensorType::COMPLEX64) {
+    PLUMB_ASSIGN_OR_RETURN(const auto parts, c.translator().ComplexPartsOf(c));
+    PLUMB_ASSIGN_OR_RETURN(const std::string real, WithOtherDims(c, parts.first));
+    PLUMB_ASSIGN_OR_RETURN(const std::string imaginary, WithOtherDims(c, parts.second));
+    c.translator().complex()[{&c.writer(), c.OutputIndex(0)}] = {real, imaginary};
+    return Status::Ok();
   }
+  const Order order = c.code() == Code::RESHAPE ? OrderOfElements(c) : Order::kFile;
+  PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, order));
+  PLUMB_ASSIGN_OR_RETURN(const std::string y, WithOtherDims(c, x));
   return c.SetMoved(0, y, Order::kFile);
 }
 
