@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "graph/file_order.h"
 #include "graph/input_ranges.h"
 #include "interop/tensor_set.h"
 #include "plumb/tool/printing.h"
@@ -59,6 +60,14 @@ std::string ShapeAdvice(const std::string& name, const Shape& wanted, const Shap
   return fmt::format("LoadOptions::input_shapes {}=... prepares the network for another one", name);
 }
 
+// [N,C,H,W] of the shape that is [N,H,W,C].
+Shape ChannelsFirstOf(const Shape& shape) { return Shape{shape[0], shape[3], shape[1], shape[2]}; }
+
+// Whether the model's images have their channels last: some of its blobs are turned.
+bool HasChannelsLast(const Graph& graph, const Shape& shape) { return !graph.file_axes.empty() && shape.rank() == 4; }
+
+Result<Tensor> WithChannelsLast(const Tensor& tensor) { return Reordered(tensor, {0, 2, 3, 1}); }
+
 // What is given, file by file and value by value.
 class Collector {
  public:
@@ -81,12 +90,18 @@ class Collector {
       hints.dtype = info.dtype;
       hints.shape = info.shape;
     }
-    PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> tensors, ReadInputFile(path, hints));
+    const bool turns = IsImageFile(path) && hints.shape.has_value() && HasChannelsLast(graph_, *hints.shape);
+    if (turns) hints.shape = ChannelsFirstOf(*hints.shape);
+    PLUMB_ASSIGN_OR_RETURN(std::vector<NamedTensor> tensors, ReadInputFile(path, hints));
     std::string origin = path;
     if (IsImageFile(path)) {
       PLUMB_ASSIGN_OR_RETURN(const std::string used,
                              DescribeImageOptions(options_.image, tensors[0].tensor.shape()[1]));
       origin += ", " + used;
+    }
+    if (turns) {
+      PLUMB_ASSIGN_OR_RETURN(tensors[0].tensor, WithChannelsLast(tensors[0].tensor));
+      origin += ", turned to NHWC";
     }
     return AddTensors(tensors, name, path, origin);
   }
@@ -145,6 +160,11 @@ class Collector {
       }
       origin += std::string(", converted from ") + DTypeName(tensor.dtype());
       PLUMB_ASSIGN_OR_RETURN(tensor, tensor.ConvertedTo(info.dtype));
+    }
+    if (tensor.shape() != info.shape && HasChannelsLast(graph_, info.shape) &&
+        tensor.shape() == ChannelsFirstOf(info.shape)) {
+      PLUMB_ASSIGN_OR_RETURN(tensor, WithChannelsLast(tensor));
+      origin += ", turned from NCHW to NHWC";
     }
     if (tensor.shape() != info.shape) {
       return Status::InvalidArgument(fmt::format("{}shape {}, found {}; {}", wrong, info.shape.ToString(),

@@ -26,7 +26,7 @@ bool ReadGrid(const Graph& graph, const Layer& layer, IntegerGrid* grid) {
 }
 
 // What only moves integers has one grid on all sides.
-void Spread(const Layer& layer, std::map<std::string, IntegerGrid>* grids) {
+void SpreadGrid(const Layer& layer, std::map<std::string, IntegerGrid>* grids) {
   if (!GetOp(layer.kind).moves_data_only || layer.inputs.empty()) return;
   std::vector<std::string> blobs = layer.outputs;
   const size_t moved = layer.kind == OpKind::kConcat ? layer.inputs.size() : 1;
@@ -54,8 +54,8 @@ std::map<std::string, IntegerGrid> IntegerGrids(const Graph& graph) {
   }
   constexpr int kPasses = 3;  // forwards and backwards; what is moved is mostly known after one
   for (int pass = 0; pass < kPasses; ++pass) {
-    for (const Layer& layer : graph.layers) Spread(layer, &grids);
-    for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) Spread(*layer, &grids);
+    for (const Layer& layer : graph.layers) SpreadGrid(layer, &grids);
+    for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) SpreadGrid(*layer, &grids);
   }
   return grids;
 }
