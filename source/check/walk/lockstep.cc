@@ -23,8 +23,8 @@ namespace {
 void SayInFileOrder(const Graph& graph, OutputReport* output) {
   const Shape shape = output->shape;
   output->shape = FileShape(graph, output->blob, shape);
-  for (DiffMetrics* metrics : {&output->introduced, &output->inherited, &output->total, &output->golden.naive,
-                               &output->golden.device}) {
+  for (DiffMetrics* metrics :
+       {&output->introduced, &output->inherited, &output->total, &output->golden.naive, &output->golden.device}) {
     if (metrics->worst >= 0) metrics->worst = FilePlace(graph, output->blob, shape, metrics->worst);
   }
 }

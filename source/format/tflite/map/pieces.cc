@@ -44,6 +44,20 @@ Result<int64_t> OneInt(OpContext& c, size_t i, const char* what) {
   return values[0];
 }
 
+// SLICE whose begin or size is computed; a size of -1 goes to the end.
+Status SliceOfComputedSize(OpContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, Order::kFile));
+  std::vector<std::string> wide;
+  for (size_t i = 1; i < 3; ++i) {
+    PLUMB_ASSIGN_OR_RETURN(const std::string value, c.Raw(i, Order::kFile));
+    wide.push_back(c.Emit("Cast", {value}, {{"to", IntAttribute(onnx::kTypeInt64)}}));
+  }
+  PLUMB_ASSIGN_OR_RETURN(const std::string zero, c.IntsConstant({0}));
+  PLUMB_ASSIGN_OR_RETURN(const std::string open, c.IntsConstant({INT64_MAX}));
+  const std::string end = c.Emit("Where", {c.Emit("Less", {wide[1], zero}), open, c.Emit("Add", {wide[0], wide[1]})});
+  return c.SetMoved(0, c.Emit("Slice", {x, wide[0], end}), Order::kFile);
+}
+
 // STRIDED_SLICE where begin or end are computed, of shapes for instance: the importer knows them then.
 Status SliceAtRunTime(OpContext& c, const schema::StridedSliceOptions& o) {
   const auto count = static_cast<size_t>(ShapeOf(c.Input(3)).NumElements());
@@ -127,12 +141,7 @@ Status MapSplitV(OpContext& c) {
 Status MapSlice(OpContext& c) {
   const Order order = c.OrderOf(0);
   PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, order));
-  if (!c.IsConstant(1) || !c.IsConstant(2)) {
-    PLUMB_ASSIGN_OR_RETURN(const std::string plain, c.Moved(0, Order::kFile));
-    PLUMB_ASSIGN_OR_RETURN(const std::string begin, c.Raw(1, Order::kFile));
-    PLUMB_ASSIGN_OR_RETURN(const std::string size, c.Raw(2, Order::kFile));
-    return c.SetMoved(0, c.Emit("Slice", {plain, begin, c.Emit("Add", {begin, size})}), Order::kFile);
-  }
+  if (!c.IsConstant(1) || !c.IsConstant(2)) return SliceOfComputedSize(c);
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> begin, c.Ints(1, "the begin"));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> size, c.Ints(2, "the size"));
   if (begin.size() != size.size() || static_cast<int>(begin.size()) != c.Rank(0)) {
