@@ -125,15 +125,15 @@ TEST(IntegerRules, MeansOfPlanes) {
   EXPECT_EQ(By("TFLite's rule for means", step), (Integers{3, -3, 2}));
 }
 
-// Equal scores share alike: 256 / 2, and the sum is one number with its table of exp.
+// Equal scores share alike: 128 / 2; of two that lie far apart one has all.
 TEST(IntegerRules, SoftmaxByTable) {
-  IntegerStep step = Result8(IntegerForm::kSoftmax, 4, 0x1p-8f, -128);
+  IntegerStep step = Result8(IntegerForm::kSoftmax, 4, 0x1p-7f, -128);
   step.shape = {2, 2};
   step.axis = 1;
   step.operands = {{Doubles({7, 7, 100, -100}), 0.1f, 0, false}};
-  EXPECT_EQ(By("softmax", step), (Integers{0, 0, 127, -128}));
-  step.scale = 0.0040f;  // 1 / scale is 250.0000: cut off to a whole number
-  EXPECT_EQ(By("softmax", step), (Integers{-3, -3, 122, -128}));
+  EXPECT_EQ(By("softmax", step), (Integers{-64, -64, 0, -128}));
+  step.scale = 0.0040f;  // 1 / scale is 249.99998: cut off to 249, whose half is 124.5
+  EXPECT_EQ(By("softmax", step), (Integers{-4, -4, 121, -128}));
 }
 
 TEST(IntegerRules, SayNothingBeyondThirtyTwoBits) {

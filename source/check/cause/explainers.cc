@@ -69,6 +69,7 @@ const std::vector<Explainer>& AllExplainers() {
       {"fused group", Says::kExcuse, ExplainAsFused},  // tried in this order
       {"scale of zeros", Says::kExcuse, ExplainAsZeroScale},
       {"overflow", Says::kCause, ExplainAsOverflow},
+      {"integer fault", Says::kCause, ExplainAsIntegerFault},
       {"saturated pairs", Says::kCause, ExplainAsSaturated},  // of integers
       {"alternative", Says::kCause, ExplainAsAlternative},
       {"other weights", Says::kCause, ExplainAsOtherWeights},
@@ -196,6 +197,11 @@ bool Explainers::NameNarrow(StepRecord* record) {
     }
   }
   return false;
+}
+
+std::string Explainers::NameIntegers(const StepRecord& record) const {
+  const std::optional<Answer> answer = ExplainAsIntegerFault(Ask(record));
+  return answer.has_value() ? answer->text : "";
 }
 
 void Explainers::AddHints(StepRecord* record) const {

@@ -69,6 +69,8 @@ class Explainers {
   void Explain(StepRecord* record);
   // Cause by what named another layer of the operator: products in fewer bits. False: none.
   bool NameNarrow(StepRecord* record);
+  // The fault of a kernel that gives the integers of a step to the last one, or "".
+  std::string NameIntegers(const StepRecord& record) const;
   // What was excused, counted for the run.
   void AddNotes(RunReport* report) const;
 
@@ -101,6 +103,8 @@ std::optional<Answer> ExplainAsBlock(const Question& question);
 std::string InOwnAxes(const StepRecord& record, size_t output, std::string text);
 // explain_copied.cc: parts of an output hold the values of others.
 std::optional<Answer> ExplainAsCopied(const Question& question);
+// explain_integer.cc: a kernel's rule with one fault, to the integer.
+std::optional<Answer> ExplainAsIntegerFault(const Question& question);
 // explain_saturated.cc: 8-bit products that were added in 16 bits.
 std::optional<Answer> ExplainAsSaturated(const Question& question);
 // explain_weights.cc: a product has the weights of another layer.

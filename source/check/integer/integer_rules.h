@@ -26,14 +26,14 @@ std::vector<IntegerRule> TfliteRules();
 // All of them, in the order in which they are asked.
 const std::vector<IntegerRule>& AllIntegerRules();
 
-// The words of the rule that output number `output` follows, or "": none, or the step does not quantise it.
-std::string FollowedRule(const Scene& scene, const StepRecord& record, size_t output);
-
-// Of an aligned, grey or wrong step: each output that follows a rule is aligned, and says so.
-void JudgeIntegers(const Scene& scene, StepRecord* record);
-
-// How many outputs follow which rule, in the report's notes.
-void NoteIntegerRules(RunReport* report);
+// The rule that an output follows, and of ONNX Runtime's and f32's that which comes nearest.
+struct FollowedRule {
+  bool quantised = false;  // by the step; else no rule is asked
+  std::string words;       // "": none
+  std::string nearest;     // "": none of them says anything of it
+  int64_t differing = 0;   // integers that are not the nearest one's
+};
+FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output);
 
 // v rounded to an even half and within the result's range, without its zero point; false: it is no number, or beyond 32
 // bits.

@@ -190,6 +190,9 @@ class StepReader {
     }
     PLUMB_RETURN_IF_ERROR(SumUp(plain, {x[0].whole}));
     PLUMB_RETURN_IF_ERROR(ReadWeightScales(base, whole, x[0].scale));
+    step_.knows_terms = true;
+    step_.product = plain;
+    step_.x = x[0];
     return bias == nullptr ? Status::Ok() : AddBias(*bias);
   }
 
@@ -239,7 +242,7 @@ class StepReader {
     if (bias.NumElements() != static_cast<int64_t>(step_.scales.size())) return Status::NotSupported("another bias");
     constexpr double kSameScale = 0x1p-20;
     const auto whole = WholeConstantOf(scene_, bias);
-    std::vector<double> steps;
+    std::vector<double>& steps = step_.bias;
     for (size_t c = 0; c < step_.scales.size(); ++c) {
       const auto scale = static_cast<double>(step_.scales[c]);
       const auto at = static_cast<int64_t>(c);

@@ -27,6 +27,11 @@ struct IntegerStep {
   std::vector<float> scales;         // of the input times of the weights, rounded to f32
   std::vector<double> exact_scales;  // the same product in f64; empty: not known
   int64_t inner = 1;
+  // What the sums were made of, where the layer says it: without it only the sums are known. The bias in whole steps.
+  bool knows_terms = false;
+  Layer product;  // with whole weights and a bias of 0
+  IntegerOperand x;
+  std::vector<double> bias;  // of each channel; empty: none
 
   Shape shape;  // of the operator's result
   float scale = 1;

@@ -395,7 +395,8 @@ const std::vector<OperandFormat>& OperandFormats() {
                                      {"int8 as the network runs, per tensor", nullptr, false, false},
                                      {"int8 with a zero point as the network runs, per tensor", nullptr, true, false},
                                      {"int8 as the network runs, per row", nullptr, false, true},
-                                     {"int8 with a zero point as the network runs, per row", nullptr, true, true}};
+                                     {"int8 with a zero point as the network runs, per row", nullptr, true, true},
+                                     {"int8 as the network runs, in blocks of 32", nullptr, false, true, nullptr, 32}};
   return *formats;
 }
 
@@ -414,6 +415,14 @@ const OperandFormat& OperandFormatOf(const std::string& words) {
 }
 
 void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values) {
+  for (size_t begin = 0; format.block > 0 && begin < values->size(); begin += format.block) {
+    const auto first = values->begin() + static_cast<ptrdiff_t>(begin);
+    const auto last = first + static_cast<ptrdiff_t>(std::min(format.block, values->size() - begin));
+    std::vector<double> block(first, last);
+    Symmetric(ValuesRange(block), 127, &block);
+    std::copy(block.begin(), block.end(), first);
+  }
+  if (format.block > 0) return;
   if (format.round != nullptr) {
     for (double& v : *values) v = format.round(v);
   } else if (format.bits != nullptr) {

@@ -74,6 +74,7 @@ struct OperandFormat {
   double (*round)(double) = nullptr;  // else whole steps:
   bool zero_point = false, by_row = false;
   const WeightFormat* bits = nullptr;  // one of BitFormats()
+  size_t block = 0;                    // so many neighbours share a scale; 0: all do
 };
 const std::vector<OperandFormat>& OperandFormats();
 // In the order of BitFormats().

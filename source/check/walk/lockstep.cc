@@ -8,7 +8,6 @@
 #include "check/core/coverage.h"
 #include "check/core/inspect.h"
 #include "check/core/step_budget.h"
-#include "check/integer/integer_rules.h"
 #include "check/judge/exercised.h"
 #include "check/judge/judge.h"
 #include "check/judge/one_sided.h"
@@ -158,7 +157,7 @@ Status Lockstep::Judge(const LayerEvent& event, StepRecord* record) {
     return Status::NotSupported(fmt::format("ran on {}, the device has no kernel for it", record->info.device));
   }
   PLUMB_RETURN_IF_ERROR(judge_->Judge(own, record));
-  JudgeIntegers(scene_, record);
+  integers_.Judge(scene_, report_.layers.size(), record);
   if (record->report.verdict == Verdict::kAligned) PLUMB_RETURN_IF_ERROR(NoteRelative(*record));
   NoteNotExercised(record);
   if (!record->changed.empty()) {
@@ -272,6 +271,18 @@ Status Lockstep::SettleNarrow() {
   return Status::Ok();
 }
 
+// Of steps that were aligned before the others told by which rule.
+Status Lockstep::SettleIntegers() {
+  for (const size_t position : integers_.Suspects(report_)) {
+    PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
+    integers_.Settle(position, explainers_.NameIntegers(record), &record.report);
+    const Status handed_over = HandOverWrong(record);
+    report_.layers[position] = std::move(record.report);
+    PLUMB_RETURN_IF_ERROR(handed_over);
+  }
+  return Status::Ok();
+}
+
 Status Lockstep::HandOverWrong(const StepRecord& record) const {
   if (record.report.verdict != Verdict::kWrong || !options_.on_wrong) return Status::Ok();
   for (size_t i = 0; i < record.report.outputs.size(); ++i) {
@@ -310,9 +321,10 @@ Result<RunReport> Lockstep::Finish() {
   }
   PLUMB_RETURN_IF_ERROR(SettleProducts());
   PLUMB_RETURN_IF_ERROR(SettleNarrow());
+  PLUMB_RETURN_IF_ERROR(SettleIntegers());
   relative_.Apply(&report_);
   explainers_.AddNotes(&report_);
-  NoteIntegerRules(&report_);
+  integers_.AddNotes(&report_);
   NoteOneSided(&report_);
   report_.peak_reference_bytes = own_.peak_bytes();
   for (LayerReport& layer : report_.layers) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check/cause/explainers.h"
+#include "check/integer/integer_judge.h"
 #include "check/judge/narrow_products.h"
 #include "check/judge/other_products.h"
 #include "check/judge/own_run.h"
@@ -54,6 +55,7 @@ class Lockstep : public Observer {
   Result<StepRecord> Reopen(size_t position);
   Status SettleProducts();
   Status SettleNarrow();
+  Status SettleIntegers();
   void AddCosts();
   void NameLoneWinograd(StepRecord* record) const;
   // Drops what nobody will read any more.
@@ -71,6 +73,7 @@ class Lockstep : public Observer {
   RelativeClasses relative_;
   OtherProducts products_;
   NarrowProducts narrow_;
+  IntegerJudge integers_;
   std::unique_ptr<StepRecord> open_;  // between Before and After
 };
 

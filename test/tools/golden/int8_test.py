@@ -163,11 +163,6 @@ FAULTS = [
 ]
 
 
-def is_known_of_softmax(layer):
-    """ONNX Runtime's softmax of 8 bits takes a whole number for 1 / scale, which the report says."""
-    return layer["name"] == "prob_QuantizeLinear" and "1 / scale cut off to a whole number" in layer["cause"]
-
-
 def check_kind(per_channel):
     import numpy as np
     import onnx
@@ -196,8 +191,7 @@ def check_kind(per_channel):
     np.savez(subject, **inputs, **integers)
     done, run = check(quantised_model, subject)
     compared = sum(layer["verdict"] == "aligned" for layer in run["layers"]) if run else 0
-    expect(all(is_known_of_softmax(layer) for layer in (run["layers"] if run else []) if layer["verdict"] == "wrong")
-           and done.returncode in (0, 1) and compared >= 10, f"quantised model, {name}: {compared} steps aligned", done)
+    expect(done.returncode == 0 and compared >= 10, f"quantised model, {name}: {compared} steps aligned", done)
     for what, guilty, edit in FAULTS:
         model = onnx.load(quantised_model)
         edit(model)

@@ -18,6 +18,8 @@ PYTHON = HERE.parents[2] / "tools" / "python"
 sys.path[:0] = [str(HERE), str(HERE.parent / "campaign")]
 import packages  # noqa: E402
 
+# So many integers on the other side of a tie may be anybody's f32.
+MAY_PASS = 3
 LEVELS = ["none", "basic", "extended", "all"]
 FAILED = []
 
@@ -101,18 +103,86 @@ def check_healthy(networks):
         print("no rule:", *one)
 
 
+def integers_of(model, feeds):
+    """What the QuantizeLinear nodes of a model make in its integer kernels, by name, and what was fed."""
+    import onnx
+    import onnxruntime as ort
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    constants = {t.name for t in copy.graph.initializer}
+    names = [n.output[0] for n in copy.graph.node if n.op_type == "QuantizeLinear" and n.input[0] not in constants]
+    have = {o.name for o in copy.graph.output}
+    for name in names:
+        if name not in have:
+            copy.graph.output.add().name = name
+    options = ort.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    session = ort.InferenceSession(copy.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return {**feeds, **dict(zip(names, session.run(names, feeds)))}
+
+
+def check_faults(networks):
+    """One faulty convolution in an otherwise healthy run."""
+    import re
+
+    import numpy as np
+    import onnx
+    import quantised_faults as faults
+    source, target = OPTIONS.work / "quantised_images.onnx", OPTIONS.work / "quantised.onnx"
+    onnx.save(networks.images(), source)
+    rng = np.random.default_rng(3)
+    feeds = {"data": rng.standard_normal(networks.IMAGE).astype(np.float32)}
+    named = planted = 0
+    for way in ("qdq u8s8 per channel", "qdq u8u8", "qdq s8s8"):
+        for ties in (False, True):
+            networks.quantise(source, target, way, [feeds])
+            model = onnx.load(target)
+            if ties:
+                faults.powers_of_two(model)
+                onnx.save(model, target)
+            for name in ("conv1", "depthwise", "pointwise", "left", "fire"):
+                tensors = integers_of(model, feeds)
+                blob, convolution = faults.convolution(model, name, tensors)
+                what = f"{way}{', powers of two' if ties else ''}, {name}"
+                same = np.array_equal(convolution.healthy(), tensors[blob])
+                expect(same, f"{what}: healthy as in NumPy")
+                for fault, kernel, cause in faults.FAULTS:
+                    if OPTIONS.only and OPTIONS.only not in f"{what}: {fault}":
+                        continue
+                    faulty = kernel(convolution)
+                    differing = np.count_nonzero(faulty != tensors[blob])
+                    if differing <= MAY_PASS:
+                        continue
+                    rest = integers_of(faults.cut_in_front(model, blob), {**feeds, blob: faulty})
+                    np.savez(OPTIONS.work / "quantised_fault.npz", **{**rest, **feeds, blob: faulty})
+                    run, _ = judge(target, OPTIONS.work / "quantised_fault.npz")
+                    wrong = [layer for layer in run["layers"] if layer["verdict"] == "wrong"]
+                    right = len(wrong) == 1 and name in wrong[0]["nodes"]
+                    planted += 1
+                    found = bool(wrong) and bool(wrong[0]["cause"]) and bool(re.search(cause, wrong[0]["cause"]))
+                    named += found
+                    expect(right, f"{what}: {fault} ({differing} integers)"
+                           + (f", named '{wrong[0]['cause']}'" if wrong else ""), lines(wrong))
+    print(f"{planted} faults, {named} named")
+
+
 def main():
     global OPTIONS
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True, type=pathlib.Path)
     parser.add_argument("--only", help="part of 'network way level'")
+    parser.add_argument("--healthy", action="store_true", help="no faults")
+    parser.add_argument("--faults", action="store_true", help="nothing else")
     OPTIONS = parser.parse_args()
     OPTIONS.work.mkdir(parents=True, exist_ok=True)
     packages.ensure(OPTIONS.work / "venv-onnx", ["onnx", "onnxruntime", "numpy"],
                     ["onnx", "onnxruntime", "onnxruntime.quantization", "numpy"])
     import quantised_networks
-    check_healthy(quantised_networks)
+    if not OPTIONS.faults:
+        check_healthy(quantised_networks)
+    if not OPTIONS.healthy:
+        check_faults(quantised_networks)
     print("failed: " + ", ".join(FAILED) if FAILED else "all quantised subjects are judged as they should be")
     sys.exit(bool(FAILED))
 
