@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators on images: every padding, kernel, stride, dilation and size, drawn at random, odd ones among them.
 
 A case is a function of a Draw, which makes the network; its name says the operator. It returns the outputs."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators that move values, choose among them or make indices."""
 from draw import INTEGERS, case
 

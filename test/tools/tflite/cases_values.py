@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators on single values, pairs and sums of products."""
 from draw import INTEGERS, case
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the cases of operators are made of: random attributes, tensors of one type, and the grids of integers.
 
 A case is made twice where integers are wanted: in f32 first, whose ranges in LiteRT give the grids."""

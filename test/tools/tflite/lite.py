@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small .tflite files, tensor by tensor and operator by operator, with the schema that lies in LiteRT's own package."""
 import numpy as np
 

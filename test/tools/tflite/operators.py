@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TFLite's operators, one by one: small .tflite files with random attributes in f32 and in integers, run by LiteRT's
 kernels and judged by model_check.
 

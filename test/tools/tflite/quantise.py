@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Float .tflite networks made integers by litert-quantizer, in six ways, on inputs drawn like those of trained
 networks: smooth images and sounds, not white noise alone."""
-import pathlib
-
 PACKAGE = "litert-quantizer==0.11.0"
 # The name of the way: (recipe of litert_quantizer.recipe, its arguments).
 WAYS = {
@@ -34,15 +32,37 @@ def samples(path):
     import numpy as np
     from ai_edge_litert.interpreter import Interpreter
     lite = Interpreter(model_path=str(path))
-    signatures = lite.get_signature_list()
     random = np.random.default_rng(1)
-    if signatures:
-        key = next(iter(signatures))
-        details = lite.get_signature_runner(key).get_input_details()
-    else:
-        key, details = "", {d["name"]: d for d in lite.get_input_details()}
+    key = next(iter(lite.get_signature_list()))
+    details = lite.get_signature_runner(key).get_input_details()
     return {key: [{name: smooth(random, [max(int(n), 1) for n in d["shape"]]) for name, d in details.items()}
                   for _ in range(SAMPLES)]}
+
+
+def with_signature(source, target):
+    """A copy of the network that has a signature, without which the quantiser calibrates nothing; or itself."""
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(source.read_bytes(), 0))
+    if model.signatureDefs:
+        return source
+    signature, graph = schema.SignatureDefT(), model.subgraphs[0]
+    signature.signatureKey, signature.subgraphIndex = "serving_default", 0
+
+    def named(tensors, word):
+        entries = []
+        for place, tensor in enumerate(tensors):
+            entry = schema.TensorMapT()
+            entry.name, entry.tensorIndex = f"{word}{place}", int(tensor)
+            entries.append(entry)
+        return entries
+
+    signature.inputs, signature.outputs = named(graph.inputs, "input"), named(graph.outputs, "output")
+    model.signatureDefs = [signature]
+    builder = flatbuffers.Builder()
+    builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+    target.write_bytes(builder.Output())
+    return target
 
 
 def quantise(source, target, way):
@@ -54,11 +74,12 @@ def quantise(source, target, way):
             weights = rule["op_config"].get("weight_tensor_config")
             if weights:
                 weights["granularity"] = "TENSORWISE"
+    signed = target.with_suffix(".signed")
+    source = with_signature(source, signed)
     made = quantizer.Quantizer(str(source), rules)
     calibrated = made.calibrate(samples(source)) if made.need_calibration else None
     result = made.quantize(calibrated)
-    target = pathlib.Path(target)
-    target.unlink(missing_ok=True)
+    signed.unlink(missing_ok=True)
     result.export_model(str(target))
     if way == "uint8":
         as_unsigned(target)
