@@ -25,7 +25,7 @@ def depthwise(d):
     channels = shape[3] * options["depthMultiplier"]
     weight = d.weights([1, *kernel, channels], axis=3)
     x = d.input(shape)
-    return d.op("DEPTHWISE_CONV_2D", [x, weight, *d.bias(channels, x, weight)],
+    return d.op("DEPTHWISE_CONV_2D", [x, weight, *d.bias(channels, x, weight, always=True)],
                 d.windowed(shape, kernel, options, channels), options, fused=True)
 
 
@@ -83,7 +83,7 @@ def nearest(d):
     return resize(d, "RESIZE_NEAREST_NEIGHBOR")
 
 
-@case("DEPTH_TO_SPACE", 10)
+@case("DEPTH_TO_SPACE", 10, dtypes=("float32", "int8", "uint8"))
 def depth_to_space(d):
     shape, block = d.image(), d.integers(1, 3)
     shape[3] *= block * block
@@ -92,7 +92,7 @@ def depth_to_space(d):
                 same_grid=True)
 
 
-@case("SPACE_TO_DEPTH", 10)
+@case("SPACE_TO_DEPTH", 10, dtypes=("float32", "int8", "uint8"))
 def space_to_depth(d):
     shape, block = d.image(), d.integers(1, 3)
     big = [shape[0], shape[1] * block, shape[2] * block, shape[3]]

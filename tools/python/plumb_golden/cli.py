@@ -324,7 +324,7 @@ def system_sentence(error):
 
 def tell_list(options, rows):
     if options.json == "-":
-        say(json.dumps(rows, indent=1), sys.stdout)
+        print(json.dumps(rows, indent=1), flush=True)
         return
     for line in importlib.import_module(".litert_file", __package__).table(rows):
         say(line, sys.stdout)

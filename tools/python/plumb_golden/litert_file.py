@@ -93,7 +93,8 @@ class File:
     def _unique_names(self):
         names, seen = {}, set()
         for tensor in self.tensors:
-            names[tensor.index] = tensor.name if tensor.name not in seen else f"{tensor.name}#{tensor.index}"
+            again = tensor.name in seen or not tensor.name
+            names[tensor.index] = f"{tensor.name}#{tensor.index}" if again else tensor.name
             seen.add(tensor.name)
         return names
 
