@@ -2,6 +2,8 @@
 // CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV. SAME puts the odd pixel at the end, as ONNX's SAME_UPPER does.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "format/tflite/map/window.h"
 #include "format/tflite/op_context.h"
 
@@ -99,6 +101,7 @@ Status TransposedConvolution(OpContext& c, size_t image, size_t bias, const Tran
   if (!window.pads.empty()) {
     attributes["auto_pad"] = TextAttribute("NOTSET");
     attributes["pads"] = IntsAttribute(window.pads);
+    if (!window.missing.empty()) attributes["output_padding"] = IntsAttribute(window.missing);
   }
   if (!window.out.empty()) {
     attributes["auto_pad"] = TextAttribute("SAME_UPPER");
@@ -117,7 +120,7 @@ Status TransposedConvolution(OpContext& c, size_t image, size_t bias, const Tran
 Status MapTransposeConv(OpContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const auto* options, c.Options<schema::TransposeConvOptions>());
   TransposedWindow window{
-      options->stride_h(), options->stride_w(), options->padding(), options->fused_activation_function(), {}, {}};
+      options->stride_h(), options->stride_w(), options->padding(), options->fused_activation_function(), {}, {}, {}};
   PLUMB_RETURN_IF_ERROR(CheckImage(c, 2));
   if (c.IsConstant(0)) {
     PLUMB_ASSIGN_OR_RETURN(window.out, c.Ints(0, "the output's shape"));
@@ -126,7 +129,18 @@ Status MapTransposeConv(OpContext& c) {
   }
   if (window.out.size() != 4)
     return Status::CorruptModel(fmt::format("the output's shape has {} dims, expected 4", window.out.size()));
-  if (window.padding == schema::Padding::VALID) window.out.clear();
+  if (window.padding == schema::Padding::VALID) {
+    PLUMB_RETURN_IF_ERROR(CheckFilter(c, 1));
+    window.pads.assign(4, 0);
+    window.missing.assign(2, 0);
+    for (size_t i = 0; i < 2; ++i) {  // whatever size is declared: cut, or filled, at the end
+      const int64_t stride = i == 0 ? window.stride_h : window.stride_w;
+      const int64_t full = (c.InShape(2)[static_cast<int>(i) + 1] - 1) * stride + c.InShape(1)[static_cast<int>(i) + 1];
+      window.pads[2 + i] = std::max<int64_t>(full - window.out[i + 1], 0);
+      window.missing[i] = std::max<int64_t>(window.out[i + 1] - full, 0);
+    }
+    window.out.clear();
+  }
   return TransposedConvolution(c, 2, 3, window);
 }
 
