@@ -6,7 +6,7 @@ none may be called wrong, and few steps grey (doc/check.md).
     2]
 
 Prints a line per run that is not wholly aligned and a table at the end. Exit code: 0 when there are enough runs and the
-bars hold.
+bars hold. --resume goes on where a call was interrupted: healthy/finished.jsonl in the work folder holds what is done.
 """
 import argparse
 import collections
@@ -256,6 +256,28 @@ def one(o, name, runtime, turn):
     return what, "\n".join([done.stdout.strip(), *said[:4]]), counts
 
 
+class Finished:
+    """The runs that are done, kept in a file line by line."""
+
+    def __init__(self, path, resume):
+        self.path, self.known = path, {}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not resume:
+            path.unlink(missing_ok=True)
+        for line in path.read_text().splitlines() if path.exists() else []:
+            job, *result = json.loads(line)
+            self.known[tuple(job)] = result
+
+    def run(self, o, job):
+        if job not in self.known:
+            what, text, counts = one(o, *job)
+            self.known[job] = [what, text, counts]
+            with self.path.open("a") as file:
+                file.write(json.dumps([job, what, text, counts]) + "\n")
+        what, text, counts = self.known[job]
+        return what, text, None if counts is None else collections.Counter(counts)
+
+
 def rows(o):
     """The rows that can run here; the others are said with the reason."""
     made = []
@@ -278,6 +300,8 @@ def main():
     parser.add_argument("--runtime", default=",".join(RUNTIMES))
     parser.add_argument("--rounds", type=int, default=1, help="how often, each time with other weights and inputs")
     parser.add_argument("--keep", action="store_true", help="keep the folders of healthy runs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at once")
+    parser.add_argument("--resume", action="store_true", help="leave out what an interrupted call did")
     o = parser.parse_args()
     packages.ensure(o.work / "campaign_packages", PACKAGES, MODULES)
     there = rows(o)
@@ -285,8 +309,10 @@ def main():
     jobs = [(name, runtime, turn) for turn in range(o.rounds) for runtime in there
             for name in networks_of(runtime) if o.only in name]
     table, failed, left_out, runs = collections.defaultdict(collections.Counter), [], set(), 0
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        for (name, runtime, turn), (what, text, counts) in zip(jobs, pool.map(lambda job: one(o, *job), jobs)):
+    finished = Finished(o.work / "finished.jsonl", o.resume)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=o.jobs) as pool:
+        results = pool.map(lambda job: finished.run(o, job), jobs)
+        for (name, runtime, turn), (what, text, counts) in zip(jobs, results):
             if counts == {}:  # said once per row
                 left_out |= {f"{runtime}: {text}"}
                 continue
