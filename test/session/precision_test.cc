@@ -273,6 +273,26 @@ TEST(Precision, WhatRoundsItsOperandsMayStoreSixteenBitsLayerByLayer) {
   }
 }
 
+// oneDNN's convolution that stores bf16 takes its bias in bf16, too.
+TEST(Precision, WhatStoresSixteenBitsMayHaveRoundedItsBias) {
+  Graph graph = Chain(4);
+  for (Layer& layer : graph.layers) {
+    if (layer.name != "conv1") continue;
+    static_cast<ConvolutionParam&>(*layer.param).bias = true;
+    layer.resources["bias"] = Gauss({kChannels}, 1);
+  }
+  const auto runtime = [](const Layer& layer) {
+    Doing doing;
+    if (!IsConv(layer)) return doing;
+    doing.operands = DType::kBF16;  // of all that it owns
+    if (layer.name == "conv1") doing.stored = DType::kBF16;
+    return doing;
+  };
+  const RunReport run = Judge(graph, Computed(graph, Gauss(graph.inputs[0].shape, 1), runtime));
+  EXPECT_EQ(run.Count(Verdict::kAligned), 9) << Guilty(run);
+  EXPECT_EQ(run.judged_as, "NCHW, fp32+bf16-products");
+}
+
 // Autocast with Conv of three dimensions, which is imported as several convolutions and their sum.
 TEST(Precision, AConvolutionOfSeveralLayersIsAProduct) {
   std::vector<Layer> layers;

@@ -31,7 +31,7 @@ bool AllAre(const Tensor& values, int64_t first, int64_t count, double value) {
   return i == count;
 }
 
-bool IsConstant(const Tensor& values) { return AllAre(values, 0, values.NumElements(), values.ValueAt(0)); }
+bool HoldsOneValue(const Tensor& values) { return AllAre(values, 0, values.NumElements(), values.ValueAt(0)); }
 
 // How many of the channels hold zeros alone.
 int64_t DeadChannels(const Tensor& input) {
@@ -91,7 +91,7 @@ void NoteInput(const Layer& product, const Tensor& input, LayerReport* report) {
   if (AllAre(input, 0, count, 0)) {
     report->verdict = Verdict::kNotTested;
     report->reason = fmt::format("weights of '{}' were not exercised: its input is 0 everywhere", product.name);
-  } else if (count > 1 && IsConstant(input)) {
+  } else if (count > 1 && HoldsOneValue(input)) {
     Say(fmt::format("weakly tested: the input of '{}' is the same everywhere, which exercises sums of weights alone",
                     product.name),
         report);
@@ -155,7 +155,7 @@ Exercise ExerciseOf(const Layer& layer, const Tensor& input, const Tensor& outpu
     if (share < exercise.share) exercise = {share, std::move(what)};
   };
   if (!IsFloat(output.dtype()) || output.NumElements() < 2) return exercise;
-  if (IsConstant(output)) return {0, "all of its values are the same"};
+  if (HoldsOneValue(output)) return {0, "all of its values are the same"};
   const auto at_limits = [&](const Limits& limits, const char* what) {
     const int64_t count = output.NumElements(), between = Between(limits, output);
     const double share = static_cast<double>(between) / static_cast<double>(count);
@@ -165,7 +165,7 @@ Exercise ExerciseOf(const Layer& layer, const Tensor& input, const Tensor& outpu
   if (layer.kind == OpKind::kReLU) at_limits({0, INFINITY}, "are above 0");
   const bool reads = IsFloat(input.dtype()) && input.NumElements() > 1;
   if (!reads || !IsWeighted(layer.kind)) return exercise;
-  if (IsConstant(input)) least(0, "its input is the same everywhere");
+  if (HoldsOneValue(input)) least(0, "its input is the same everywhere");
   if (!HasChannelWeights(layer.kind) || input.shape().rank() < 3) return exercise;
   const int64_t channels = input.shape()[1], live = channels - DeadChannels(input);
   least(static_cast<double>(live) / static_cast<double>(channels),

@@ -32,7 +32,12 @@ bool TryProduct(const StepRecord& record, const StepJudge& judge, const NumericM
   if (!model.is_half() && model.products.storage != DType::kF32 && StandsIn(model.products.storage, record))
     way.stored = model.products.storage;
   ReplayResult replay;
-  return judge.JudgeBy(record, way, tried, &replay).ok() && tried->verdict == Verdict::kAligned;
+  const auto aligned = [&] {
+    return judge.JudgeBy(record, way, tried, &replay).ok() && tried->verdict == Verdict::kAligned;
+  };
+  if (aligned()) return true;
+  way.extra.rounds_bias = way.stored != DType::kF32;  // oneDNN, which then takes the bias in the result's format
+  return way.extra.rounds_bias && aligned();
 }
 
 }  // namespace

@@ -175,9 +175,12 @@ class Chain {
 
   Result<Layer> WithRoundedWeights(const Layer& layer) const {
     Layer rounded = layer;
-    const auto weight = rounded.resources.find("weight");
-    if (weight == rounded.resources.end()) return rounded;
-    PLUMB_ASSIGN_OR_RETURN(weight->second, RoundedTo(extra_.operands, weight->second));
+    for (const char* slot : {"weight", "bias"}) {
+      const auto constant = rounded.resources.find(slot);
+      const bool rounds = constant != rounded.resources.end() && (extra_.rounds_bias || *slot == 'w');
+      if (!rounds) continue;
+      PLUMB_ASSIGN_OR_RETURN(constant->second, RoundedTo(extra_.operands, constant->second));
+    }
     return rounded;
   }
 

@@ -36,6 +36,7 @@ struct ReplayExtra {
   // What the device wrote, by blob: where a recurrent member's steps start from. Left out: from the reference's own.
   std::map<std::string, Tensor> device_outputs;
   DType operands = DType::kF32;  // f16, bf16: sums of products round their operands so first
+  bool rounds_bias = false;      // and their bias
   // In what blobs inside the group may have been stored before the next member read them; empty: in none.
   std::function<DType(const std::string& blob)> stored;
   // Whether the members are computed as their layers say.
