@@ -74,7 +74,7 @@ struct Drawn {
   Values values;
   std::string words;
   double score = 0;  // the mean of log(share)
-  LayerExercise weakest;
+  LayerExercise weakest = {};
 };
 
 double ScoreOf(const std::vector<LayerExercise>& found) {

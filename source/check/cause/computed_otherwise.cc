@@ -8,6 +8,7 @@
 #include <set>
 
 #include "check/cause/approximations.h"
+#include "check/cause/general_ways.h"
 #include "check/cause/known_ways.h"
 #include "check/numbers/int8.h"
 #include "reference/core/variants.h"
@@ -66,7 +67,9 @@ bool SameShapes(const ReplayedStep& step, const Layer& layer) {
 
 class AlternativeFinder {
  public:
-  explicit AlternativeFinder(const ReplayedStep& step) : step_(step), misfit_(Misfit(step, step.replay.values)) {}
+  // budget: multiplications that its replays may take.
+  explicit AlternativeFinder(const ReplayedStep& step, double budget = 1e10)
+      : step_(step), budget_(budget), misfit_(Misfit(step, step.replay.values)) {}
 
   // Of the step as one pattern that runtimes fuse.
   std::vector<Alternative> Functions() {
@@ -95,18 +98,28 @@ class AlternativeFinder {
   std::vector<Alternative> Find() {
     AddFunctions();
     AddLastFunctions();
-    // From the end, since where a step is a whole network the budget goes to the layers next to what is compared; told
-    // in the order of the layers.
-    const auto first = static_cast<int64_t>(found_.size());
-    for (size_t m = step_.group.members.size(); m-- > 0;) {
-      const auto before = static_cast<int64_t>(found_.size());
-      for (const Proposal& proposal : ProposalsFor(ContextOf(m))) Add(m, proposal);
-      std::rotate(found_.begin() + first, found_.begin() + before, found_.end());
-    }
+    AddProposals(ProposalsFor);
+    return std::move(found_);
+  }
+
+  std::vector<Alternative> General() {
+    if (step_.group.outputs.size() == 1) AddPlainFunctions();
+    AddProposals(GeneralProposalsFor);
     return std::move(found_);
   }
 
  private:
+  // From the end, since where a step is a whole network the budget goes to the layers next to what is compared; told in
+  // the order of the layers.
+  void AddProposals(std::vector<Proposal> (*proposals_for)(const ProposalContext&)) {
+    const auto first = static_cast<int64_t>(found_.size());
+    for (size_t m = step_.group.members.size(); m-- > 0;) {
+      const auto before = static_cast<int64_t>(found_.size());
+      for (const Proposal& proposal : proposals_for(ContextOf(m))) Add(m, proposal);
+      std::rotate(found_.begin() + first, found_.begin() + before, found_.end());
+    }
+  }
+
   ProposalContext ContextOf(size_t m) const {
     constexpr double kCheap = 1 << 22;  // multiplications
     const Layer& member = *step_.group.members[m];
@@ -191,8 +204,7 @@ class AlternativeFinder {
 
   // Root mean square; infinite once the search has cost enough: a step may be a whole network.
   double MisfitOf(const Alternative& a) const {
-    constexpr double kBudget = 1e10;  // multiplications
-    if (spent_ > kBudget) return INFINITY;
+    if (spent_ > budget_) return INFINITY;
     spent_ += multiplications_ + other_work_;
     ReplayExtra extra;
     extra.changes = a.changes;
@@ -245,12 +257,7 @@ class AlternativeFinder {
       const bool quantised = std::any_of(members.begin() + static_cast<int64_t>(m) + 1, members.end(),
                                          [](const Layer* l) { return l->kind == OpKind::kPlumbQuantizeLinear; });
       if (quantised) return;
-      LayerGroup before = step_.group;
-      before.members.resize(m + 1);
-      for (LayerGroup::Port& port : before.inputs) {
-        if (port.member > static_cast<int>(m)) port = {-1, -1, ""};
-      }
-      before.outputs = {{static_cast<int>(m), 0, members[m]->outputs[0]}};
+      const LayerGroup before = UpTo(m);
       const auto x = ReplayValues(before, step_.inputs, step_.blobs);
       if (x.ok() && AddFunctionsOf(x->values[0], members[m]->outputs[0], before)) return;
     }
@@ -315,16 +322,59 @@ class AlternativeFinder {
     std::vector<Approximation> found = FindApproximations(says.name, says.y, x, device);
     found.resize(std::min(found.size(), kMost));
     for (const Approximation& approximation : found) {
-      const auto writes = [x, y = approximation.y](Tensor* values, Tensor* tau) {
-        for (int64_t i = 0; i < values->NumElements(); ++i) {
-          const double at = x.data<double>()[i], value = y(at);
-          values->data<double>()[i] = value;
-          const double rounding = 32 * 0x1p-24 * std::max(std::fabs(value), std::min(1.0, std::fabs(at)));
-          if (tau != nullptr) tau->data<double>()[i] = std::hypot(tau->data<double>()[i], rounding);
-        }
-      };
-      AddFunction(says, approximation.words, says.op, writes, name, before);
+      AddFunction(says, approximation.words, says.op, FunctionOf(x, approximation.y), name, before);
     }
+  }
+
+  // Writes y of x, with the bound of a handful of roundings.
+  static std::function<void(Tensor*, Tensor*)> FunctionOf(const Tensor& x, std::function<double(double)> y) {
+    return [x, y = std::move(y)](Tensor* values, Tensor* tau) {
+      for (int64_t i = 0; i < values->NumElements(); ++i) {
+        const double at = x.data<double>()[i], value = y(at);
+        values->data<double>()[i] = value;
+        const double rounding = 32 * 0x1p-24 * std::max(std::fabs(value), std::min(1.0, std::fabs(at)));
+        if (tau != nullptr) tau->data<double>()[i] = std::hypot(tau->data<double>()[i], rounding);
+      }
+    };
+  }
+
+  // Any of PlainFunctions in place of the step, or of its end.
+  void AddPlainFunctions() {
+    LayerGroup before;
+    if (const int input = OnlyInput(); input >= 0) {
+      before.inputs.resize(static_cast<size_t>(input) + 1, {-1, -1, ""});
+      before.inputs.back() = {0, 0, step_.group.inputs[static_cast<size_t>(input)].blob};
+      AddPlainFunctionsOf(step_.inputs[static_cast<size_t>(input)], before.inputs.back().blob, before);
+    }
+    const auto& members = step_.group.members;
+    for (size_t m = 0; m + 1 < members.size(); ++m) {
+      if (members[m]->outputs.size() != 1 || !FollowsFrom(m)) continue;
+      before = UpTo(m);
+      const auto x = ReplayValues(before, step_.inputs, step_.blobs);
+      if (x.ok()) AddPlainFunctionsOf(x->values[0], members[m]->outputs[0], before);
+    }
+  }
+
+  void AddPlainFunctionsOf(const Tensor& x, const std::string& name, const LayerGroup& before) {
+    const Tensor& y = step_.replay.values[0];
+    if (x.dtype() != DType::kF64 || y.dtype() != DType::kF64 || x.shape() != y.shape()) return;
+    const std::string says = step_.group.last().type;
+    for (const PlainFunction& function : PlainFunctions()) {
+      const FunctionVariant variant{"plain function", says.c_str(), function.y, {}};
+      if (Fits(variant, x, y) || !Explains(variant, x)) continue;
+      AddFunction(variant, function.name, {}, FunctionOf(x, function.y), name, before);
+    }
+  }
+
+  // The step's first members, with the result of the last of them.
+  LayerGroup UpTo(size_t m) const {
+    LayerGroup before = step_.group;
+    before.members.resize(m + 1);
+    for (LayerGroup::Port& port : before.inputs) {
+      if (port.member > static_cast<int>(m)) port = {-1, -1, ""};
+    }
+    before.outputs = {{static_cast<int>(m), 0, before.members[m]->outputs[0]}};
+    return before;
   }
 
   void AddFunction(const FunctionVariant& says, const std::string& computed, const ReferenceOp& op,
@@ -347,6 +397,7 @@ class AlternativeFinder {
   }
 
   const ReplayedStep& step_;
+  const double budget_;
   const double misfit_;
   const double multiplications_ = Multiplications(), other_work_ = OtherWork();
   mutable double spent_ = 0;
@@ -360,6 +411,14 @@ std::vector<Alternative> FindAlternatives(const ReplayedStep& step) {
     if (output.NumElements() == 0) return {};
   }
   return AlternativeFinder(step).Find();
+}
+
+std::vector<Alternative> FindGeneral(const ReplayedStep& step) {
+  constexpr double kBudget = 2e9;  // they are many
+  for (const Tensor& output : step.device) {
+    if (output.NumElements() == 0) return {};
+  }
+  return AlternativeFinder(step, kBudget).General();
 }
 
 std::vector<Alternative> FindFunctions(const ReplayedStep& step) { return AlternativeFinder(step).Functions(); }

@@ -35,6 +35,8 @@ struct Alternative {
 // Those whose values come closer to the device's than the graph's do, and those that differ from it in their bound
 // only.
 std::vector<Alternative> FindAlternatives(const ReplayedStep& step);
+// Those of general_ways.h, for steps that none of these explains.
+std::vector<Alternative> FindGeneral(const ReplayedStep& step);
 // Only those of the whole step as one function of one variable, or as a rotary embedding.
 std::vector<Alternative> FindFunctions(const ReplayedStep& step);
 // Only products in fewer bits that are called so (Proposal::narrow), whether or not they come closer.

@@ -97,6 +97,11 @@ std::optional<Answer> ExplainAsAlternative(const Question& q) {
   return CausesAmong(FindAlternatives(step), q, step);
 }
 
+std::optional<Answer> ExplainAsGeneral(const Question& q) {
+  const ReplayedStep step = StepOf(q);
+  return CausesAmong(FindGeneral(step), q, step);
+}
+
 std::optional<Answer> ExplainAsNarrow(const Question& q, const std::string& narrow) {
   const ReplayedStep step = StepOf(q);
   return CausesAmong(FindNarrow(step, narrow), q, step);

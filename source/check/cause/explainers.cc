@@ -78,6 +78,7 @@ const std::vector<Explainer>& AllExplainers() {
       {"accumulator", Says::kCause, ExplainAsAccumulator},
       {"divisor", Says::kCause, ExplainAsShortDivisor},
       {"larger function", Says::kCause, ExplainAsLargerFunction},
+      {"general", Says::kCause, ExplainAsGeneral},
       {"earlier tensor", Says::kHint, HintEarlierTensor},
       {"difference", Says::kHint, HintDifference},
   };

@@ -117,6 +117,8 @@ std::optional<Answer> CausesAmong(const std::vector<Alternative>& found, const Q
                                   const ReplayedStep& step);
 std::optional<Answer> ExplainAsOverflow(const Question& question);
 std::optional<Answer> ExplainAsAlternative(const Question& question);
+// Those of general_ways.h, where nothing else does.
+std::optional<Answer> ExplainAsGeneral(const Question& question);
 // Products in fewer bits (Proposal::narrow), alone or with something else.
 std::optional<Answer> ExplainAsNarrow(const Question& question, const std::string& narrow);
 std::optional<Answer> ExplainAsNarrowAndMore(const Question& question, const std::string& narrow);

@@ -169,6 +169,8 @@ void OtherBatchStatistics(const ProposalContext& c, Proposals* proposals) {
       {"without the mean", [](BatchStatistics* s) { s->mean = 0; }},
       {"with the root of the variance in its place", [](BatchStatistics* s) { s->variance = std::sqrt(s->variance); }},
       {"with the square of the variance in its place", [](BatchStatistics* s) { s->variance *= s->variance; }},
+      {"with variance + epsilon in place of its root",
+       [](BatchStatistics* s) { s->variance = std::pow(s->variance + s->epsilon, 2) - s->epsilon; }},
       {"with epsilon added outside of the root", [](BatchStatistics* s) {
          const double root = std::sqrt(s->variance) + s->epsilon;
          s->variance = root * root - s->epsilon;

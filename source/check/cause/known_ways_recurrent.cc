@@ -177,6 +177,22 @@ class RecurrentProposals {
     }
   }
 
+  // Another function of one gate or of the state.
+  void OtherActivations() {
+    if (ParamOf<RecurrentParam>(c_.layer).activations != "default") return;
+    const std::vector<const char*> lstm = {"Sigmoid;Tanh;Affine:1:0", "Sigmoid;Sigmoid;Tanh", "Sigmoid;Affine:1:0;Tanh",
+                                           "Sigmoid;Relu;Tanh",       "Sigmoid;Relu;Relu",    "Sigmoid;Tanh;Relu",
+                                           "Sigmoid;Tanh;Sigmoid",    "Tanh;Tanh;Tanh"};
+    const std::vector<const char*> gru = {"Sigmoid;Sigmoid", "Sigmoid;Relu", "Sigmoid;Affine:1:0", "Tanh;Tanh"};
+    const std::vector<const char*> rnn = {"Relu", "Sigmoid", "Affine:1:0", "Softsign", "LeakyRelu:0.01"};
+    const OpKind kind = c_.layer.kind;
+    for (const char* one : kind == OpKind::kPlumbLSTM ? lstm : kind == OpKind::kPlumbGRU ? gru : rnn) {
+      std::string all = one;
+      for (int64_t d = 1; d < shape_.directions; ++d) all += fmt::format(";{}", one);
+      Param(fmt::format("with the activations {}", one), [&](RecurrentParam* p) { p->activations = all; });
+    }
+  }
+
   void Habits() {
     proposals_->push_back(
         {"with the state that an earlier call on the same input left", "otherwise", c_.layer, KeptStateRecurrent()});
@@ -185,7 +201,7 @@ class RecurrentProposals {
                              "the input of every activation is clipped", c_.layer, UnclippedCellLstm()});
   }
 
-  void Param(const char* computed, const std::function<void(RecurrentParam*)>& change) {
+  void Param(const std::string& computed, const std::function<void(RecurrentParam*)>& change) {
     proposals_->push_back({computed, "otherwise", With<RecurrentParam>(c_.layer, change)});
   }
 
@@ -227,6 +243,7 @@ void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
   propose.WholeLengths();
   propose.Habits();
   propose.HardSigmoid();
+  propose.OtherActivations();
   if (ParamOf<RecurrentParam>(c.layer).clip > 0)
     propose.Param("without the clip", [](RecurrentParam* p) { p->clip = 0; });
   propose.TransposedState();
