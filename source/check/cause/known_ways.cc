@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "base/text.h"
@@ -27,6 +28,28 @@ void Slope(const ProposalContext& c, Proposals* p) {
 }
 void EluAlpha(const ProposalContext& c, Proposals* p) {
   SearchField<EluParam, &EluParam::alpha>(c, "alpha", 1e-2, 10, p);
+}
+// Its constants as they are written with fewer digits.
+void SeluDigits(const ProposalContext& c, Proposals* proposals) {
+  constexpr int kDigits[] = {3, 4, 5, 6, 7};
+  const auto& own = ParamOf<SeluParam>(c.layer);
+  const auto words = [](double alpha, double gamma, int digits) {
+    return fmt::format("{} and {}", Number(alpha, digits), Number(gamma, digits));
+  };
+  for (const int of_alpha : kDigits) {
+    for (const int of_gamma : kDigits) {
+      const double alpha = std::strtod(Number(static_cast<double>(own.alpha), of_alpha).c_str(), nullptr);
+      const double gamma = std::strtod(Number(static_cast<double>(own.gamma), of_gamma).c_str(), nullptr);
+      const auto change = [&](SeluParam* p) {
+        p->alpha = static_cast<float>(alpha), p->gamma = static_cast<float>(gamma);
+      };
+      proposals->push_back({fmt::format("with alpha {} and gamma {}", Number(alpha, 7), Number(gamma, 7)),
+                            words(static_cast<double>(own.alpha), static_cast<double>(own.gamma), 7),
+                            With<SeluParam>(c.layer, change),
+                            {},
+                            "digits"});
+    }
+  }
 }
 void LrnAlpha(const ProposalContext& c, Proposals* p) {
   SearchField<LrnParam, &LrnParam::alpha>(c, "alpha", 1e-6, 10, p);
@@ -377,6 +400,7 @@ constexpr ProposalRow kProposalRows[] = {
     {OpKind::kPReLU, ShiftedSlopes},
     {OpKind::kElu, EluAlpha},
     {OpKind::kElu, OtherKind<OpKind::kReLU>},
+    {OpKind::kSelu, SeluDigits},
     {OpKind::kSelu, OtherKind<OpKind::kReLU>},
     {OpKind::kSoftplus, OtherKind<OpKind::kReLU>},
     {OpKind::kAdd, OtherBinary},
