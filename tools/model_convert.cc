@@ -32,7 +32,8 @@ constexpr char kExamples[] =
     "      a network input becomes a constant: what depends on it is folded, and the written network has no such "
     "input\n"
     "  model_convert net.onnx -o net -align -d X86\n"
-    "      proves the written files equal to the original in ONNX Runtime or LiteRT, or names the first operator that differs\n"
+    "      proves the written files equal to the original in ONNX Runtime or LiteRT, or names the first operator that "
+    "differs\n"
     "Without --random-weights the tnnmodel beside the tnnproto is taken when it exists; otherwise weights are "
     "generated.\n"
     "Exit codes: 0 written, 1 -align found a difference, 2 wrong usage or input, 4 the files could not be written.\n";
@@ -145,9 +146,9 @@ Result<int> Convert(const Options& options) {
   std::string align = "not asked for";
   int exit_code = kExitOk;
   if (!options.align.mode.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(exit_code,
-                           AlignAndPrint(options.align, options.model.Files().structure, *graph, options.prefix + ".tnnproto",
-                                         options.model.seed, options.model.constants));
+    PLUMB_ASSIGN_OR_RETURN(
+        exit_code, AlignAndPrint(options.align, options.model.Files().structure, *graph, options.prefix + ".tnnproto",
+                                 options.model.seed, options.model.constants));
     align = exit_code == kExitOk ? "equal" : "differs";
   }
   if (!options.json.empty()) PLUMB_RETURN_IF_ERROR(WriteOutput(options.json, ToJson(*graph, options, align)));

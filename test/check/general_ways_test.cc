@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What any layer may be computed as (check/cause/general_ways.h): a fault of each file, named, through the checker; and
 // what is no such thing is not named.
 #include <algorithm>

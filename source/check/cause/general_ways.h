@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // General proposals: what any layer may be computed as in place of what the graph says, asked where no known way
 // (known_ways.h) explains it: parameters at their defaults or exchanged (general_ways_fields.cc), sums of other terms
 // (general_ways_terms.cc), operands that are changed or moved (general_ways_operands.cc), results that are moved,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for an activation that comes before an addition in place of behind it: a residual that is added to what was
 // activated, a bias behind the ReLU.
 #include <fmt/core.h>

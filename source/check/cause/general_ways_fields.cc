@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for parameters that are not read (at their defaults), turned round, exchanged (height and width, begin and
 // end), or one off.
 #include <fmt/core.h>

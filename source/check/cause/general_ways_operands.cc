@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for operands: constants with 1 added, squared, negated; read in reverse or from the next element on;
 // indices that are not counted from the end; a grid whose x and y are exchanged.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for padding: a convolution whose border is repeated, reflected or taken from the other side in place of 0;
 // a Pad that repeats its border element when it reflects, or goes round.
 #include <algorithm>

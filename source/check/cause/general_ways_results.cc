@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for results: in reverse or one further along an axis, parts of a Concat in turn, a mean divided by another
 // number, a term times a number; Softmax over several axes, PReLU along another one.
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Proposals for sums over other terms than the graph has: whole vectors alone, a block that is left out, written over
 // the others or counted twice; kernels turned over one axis; pairs of weights exchanged.
 #include <fmt/core.h>

@@ -16,7 +16,8 @@ CLASSES = {
 # Operators that have no options, or are written without.
 BARE = {"RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "TANH", "LOGISTIC", "SIN", "ELU", "ROUND", "FLOOR", "CEIL",
         "LOG", "SQRT", "RSQRT", "PRELU", "COMPLEX_ABS"}
-VERSIONS = {"BROADCAST_TO": 2, "FULLY_CONNECTED": 5, "TRANSPOSE_CONV": 3, "RESIZE_BILINEAR": 3, "RESIZE_NEAREST_NEIGHBOR": 3}
+VERSIONS = {"BROADCAST_TO": 2, "FULLY_CONNECTED": 5, "TRANSPOSE_CONV": 3, "RESIZE_BILINEAR": 3,
+            "RESIZE_NEAREST_NEIGHBOR": 3}
 ACTIVATIONS = {"": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4}
 TYPES = {"float32": 0, "float16": 1, "int32": 2, "uint8": 3, "int64": 4, "bool": 6, "int16": 7, "int8": 9}
 
