@@ -53,7 +53,19 @@ double Misfit(const ReplayedStep& step, const std::vector<Tensor>& values) {
   return std::sqrt(squares / std::max(1.0, count));
 }
 
-// Whether the altered layer makes outputs of the same shapes: everything else was allocated for those.
+// Whether the layer's weights have the sizes that its parameters ask for.
+bool WeightsFit(const Layer& layer, const std::vector<BlobInfo>& inputs) {
+  const OpDef& op = GetOp(layer.kind);
+  std::vector<ResourceSpec> specs;
+  if (op.resource_specs == nullptr) return true;
+  if (!op.resource_specs(layer, inputs, &specs).ok()) return false;
+  return std::all_of(specs.begin(), specs.end(), [&layer](const ResourceSpec& spec) {
+    const Tensor* weight = layer.Resource(spec.slot);
+    return weight == nullptr ? !spec.required : weight->NumElements() == spec.shape.NumElements();
+  });
+}
+
+// Whether the altered layer makes outputs of the same shapes from the same weights: all was allocated for those.
 bool SameShapes(const ReplayedStep& step, const Layer& layer) {
   if (layer.outputs.empty()) return false;
   ShapeContext context{layer, {}, std::vector<BlobInfo>(layer.outputs.size())};
@@ -62,7 +74,7 @@ bool SameShapes(const ReplayedStep& step, const Layer& layer) {
   for (size_t i = 0; i < layer.outputs.size(); ++i) {
     if (context.outputs[i].shape != step.blobs.at(layer.outputs[i]).shape) return false;
   }
-  return true;
+  return WeightsFit(layer, context.inputs);
 }
 
 class AlternativeFinder {
