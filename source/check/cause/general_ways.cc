@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace plumb {
 namespace {
@@ -13,7 +14,8 @@ double PlainGelu(double x) { return 0.5 * x * std::erfc(-x * 0.70710678118654752
 // An inverse root from the bits of a float, better by so many of Newton's steps.
 double RsqrtByBits(double x, int steps) {
   const auto value = static_cast<float>(x);
-  int32_t bits = 0;
+  if (!(value > 0)) return std::numeric_limits<double>::quiet_NaN();
+  uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));
   bits = 0x5f3759df - (bits >> 1);
   float guess = 0;

@@ -171,9 +171,10 @@ void InterleavedGroups(const ProposalContext& c, Proposals* proposals) {
         return i + (back(channel) - channel) * pixels;
       });
   proposal.layer.resources["weight"] = std::move(moved).value();
-  if (const Tensor* bias = c.layer.Resource("bias")) {
+  const Tensor* bias = c.layer.Resource("bias");
+  if (bias != nullptr && bias->NumElements() == outs) {
     auto biases = ElementsFrom(*bias, bias->shape(), other);
-    if (biases.ok() && bias->NumElements() == outs) proposal.layer.resources["bias"] = std::move(biases).value();
+    if (biases.ok()) proposal.layer.resources["bias"] = std::move(biases).value();
   }
   proposals->push_back(std::move(proposal));
 }
