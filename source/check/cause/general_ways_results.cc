@@ -30,6 +30,7 @@ const Tensor* ResultOf(const ProposalContext& c) {
 void MovedResult(const ProposalContext& c, Proposals* proposals) {
   constexpr int kMaxRank = 5;
   const Shape& shape = c.blobs.at(c.layer.outputs[0]).shape;
+  if (c.layer.outputs.size() != 1) return;  // others may have another shape
   if (!IsFloat(c.blobs.at(c.layer.outputs[0]).dtype) || shape.rank() > kMaxRank) return;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const int64_t size = shape[axis], inner = shape.CountFrom(axis + 1);
