@@ -108,6 +108,7 @@ class Chain {
       uncertain_integers =
           uncertain_integers || (tau != taus_.end() && !IsFloat(args.inputs.back()->dtype()) && !moved);
     }
+    if (reads) PLUMB_RETURN_IF_ERROR(KeepsShapes(layer, args));
     const std::string dying = op.in_place ? DyingInput(m) : "";
     PLUMB_RETURN_IF_ERROR(MakeOutputs(layer, dying, &values_, &args));
     if (beside_ != nullptr) PLUMB_RETURN_IF_ERROR(RunBeside(m, layer, op, dying, &beside, &args));
@@ -170,6 +171,26 @@ class Chain {
     if (bound->input_tau[i] == nullptr) return Status::Ok();
     PLUMB_ASSIGN_OR_RETURN((*taus)[i], change.reads(i, *bound->input_tau[i]));
     bound->input_tau[i] = &(*taus)[i];
+    return Status::Ok();
+  }
+
+  // Sizes, scales and pads that are read otherwise may ask for outputs of another shape; these have the graph's.
+  Status KeepsShapes(const Layer& layer, const ReferenceArgs& args) const {
+    constexpr int64_t kMostOfShape = 64;  // elements of an operand that a shape follows from
+    ShapeContext context{layer, {}, std::vector<BlobInfo>(layer.outputs.size())};
+    for (size_t slot = 0; slot < layer.inputs.size(); ++slot) {
+      const Tensor& input = *args.inputs[slot];
+      BlobInfo info{blobs_.at(layer.inputs[slot]).dtype, input.shape(), {}};
+      if (input.NumElements() <= kMostOfShape) {
+        PLUMB_ASSIGN_OR_RETURN(info.value, input.ConvertedTo(info.dtype));
+      }
+      context.inputs.push_back(std::move(info));
+    }
+    PLUMB_RETURN_IF_ERROR(GetOp(layer.kind).infer(context));
+    for (size_t i = 0; i < layer.outputs.size(); ++i) {
+      if (context.outputs[i].shape != blobs_.at(layer.outputs[i]).shape)
+        return Status::InvalidArgument(fmt::format("'{}' would have another shape", layer.outputs[i]));
+    }
     return Status::Ok();
   }
 
