@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "format/tflite/map/window.h"
 #include "format/tflite/op_context.h"
@@ -52,6 +53,25 @@ Status Convolve(OpContext& c, onnx::AttributeMap attributes, const std::vector<i
   return c.Set(0, c.Emit("Conv", inputs, attributes), Order::kFirst, activation);
 }
 
+// SAME cuts half of what is too much at the beginning, VALID nothing; what then lies behind the given shape is cut, and
+// what is missing there holds the bias alone.
+void PadToShape(const Shape& image, const Shape& weights, const TransposedWindow& window,
+                onnx::AttributeMap* attributes) {
+  std::vector<int64_t> pads(4, 0), more(2, 0);
+  for (int i = 0; i < 2; ++i) {
+    const int64_t stride = i == 0 ? window.stride_h : window.stride_w, kernel = weights[i + 1];
+    const int64_t out = window.out[static_cast<size_t>(i) + 1];
+    const int64_t same = std::max<int64_t>(0, ((out + stride - 1) / stride - 1) * stride + kernel - out);
+    const int64_t begin = window.padding == schema::Padding::SAME ? same / 2 : 0;
+    const int64_t rest = (image[i + 1] - 1) * stride + kernel - begin - out;
+    pads[static_cast<size_t>(i)] = begin;
+    pads[static_cast<size_t>(i) + 2] = std::max<int64_t>(0, rest);
+    more[static_cast<size_t>(i)] = std::max<int64_t>(0, -rest);
+  }
+  (*attributes)["pads"] = IntsAttribute(pads);
+  (*attributes)["output_padding"] = IntsAttribute(more);
+}
+
 Status CheckImage(const OpContext& c, size_t i) {
   if (c.Rank(i) == 4) return Status::Ok();
   return Status::CorruptModel(fmt::format("its input is {}, expected 4 dims", c.InShape(i).ToString()));
@@ -97,15 +117,10 @@ Status TransposedConvolution(OpContext& c, size_t image, size_t bias, const Tran
   PLUMB_RETURN_IF_ERROR(CheckImage(c, image));
   PLUMB_RETURN_IF_ERROR(CheckFilter(c, 1));
   onnx::AttributeMap attributes = {{"strides", IntsAttribute({window.stride_h, window.stride_w})}};
-  PLUMB_ASSIGN_OR_RETURN(attributes["auto_pad"], PaddingAttribute(window.padding));
-  if (!window.pads.empty()) {
-    attributes["auto_pad"] = TextAttribute("NOTSET");
-    attributes["pads"] = IntsAttribute(window.pads);
-    if (!window.missing.empty()) attributes["output_padding"] = IntsAttribute(window.missing);
-  }
   if (!window.out.empty()) {
-    attributes["auto_pad"] = TextAttribute("SAME_UPPER");
-    attributes["output_shape"] = IntsAttribute({window.out[1], window.out[2]});
+    PadToShape(c.InShape(image), c.InShape(1), window, &attributes);
+  } else {
+    attributes["pads"] = IntsAttribute(window.pads);
   }
   PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Real(image, Order::kFirst));
   PLUMB_ASSIGN_OR_RETURN(const std::string w, c.RealTurned(1, {3, 0, 1, 2}));
@@ -120,7 +135,7 @@ Status TransposedConvolution(OpContext& c, size_t image, size_t bias, const Tran
 Status MapTransposeConv(OpContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const auto* options, c.Options<schema::TransposeConvOptions>());
   TransposedWindow window{
-      options->stride_h(), options->stride_w(), options->padding(), options->fused_activation_function(), {}, {}, {}};
+      options->stride_h(), options->stride_w(), options->padding(), options->fused_activation_function(), {}, {}};
   PLUMB_RETURN_IF_ERROR(CheckImage(c, 2));
   if (c.IsConstant(0)) {
     PLUMB_ASSIGN_OR_RETURN(window.out, c.Ints(0, "the output's shape"));
@@ -129,17 +144,10 @@ Status MapTransposeConv(OpContext& c) {
   }
   if (window.out.size() != 4)
     return Status::CorruptModel(fmt::format("the output's shape has {} dims, expected 4", window.out.size()));
-  if (window.padding == schema::Padding::VALID) {
-    PLUMB_RETURN_IF_ERROR(CheckFilter(c, 1));
-    window.pads.assign(4, 0);
-    window.missing.assign(2, 0);
-    for (size_t i = 0; i < 2; ++i) {  // whatever size is declared: cut, or filled, at the end
-      const int64_t stride = i == 0 ? window.stride_h : window.stride_w;
-      const int64_t full = (c.InShape(2)[static_cast<int>(i) + 1] - 1) * stride + c.InShape(1)[static_cast<int>(i) + 1];
-      window.pads[2 + i] = std::max<int64_t>(full - window.out[i + 1], 0);
-      window.missing[i] = std::max<int64_t>(window.out[i + 1] - full, 0);
-    }
-    window.out.clear();
+  if (window.stride_h < 1 || window.stride_w < 1)
+    return Status::CorruptModel(fmt::format("its strides are {} and {}", window.stride_h, window.stride_w));
+  for (const int64_t dim : window.out) {
+    if (dim < 0 || dim > INT32_MAX) return Status::CorruptModel(fmt::format("the output's shape has the dim {}", dim));
   }
   return TransposedConvolution(c, 2, 3, window);
 }
