@@ -71,8 +71,8 @@ ImportResult Importer::Run() {
   result.graph = builder_.Finish();
   result.graph.source = model_.source;
   result.graph.weights_source = model_.source;
-  notes_.push_back(fmt::format("imported {} ONNX nodes as {} layers: {} folded away, {} decomposed", nodes_,
-                               result.graph.layers.size(), folded_, decomposed_));
+  notes_.push_back(fmt::format("imported {} {} nodes as {} layers: {} folded away, {} decomposed", nodes_,
+                               model_.format, result.graph.layers.size(), folded_, decomposed_));
   for (const auto& [change, count] : changes_) notes_.push_back(fmt::format("{} ({})", change, count));
   result.graph.notes = notes_;
   return result;

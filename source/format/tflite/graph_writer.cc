@@ -279,6 +279,7 @@ std::string GraphWriter::Constant(const Tensor& value, int type, const std::stri
 }
 
 Result<std::string> GraphWriter::Ints(const std::vector<int64_t>& values, bool scalar) {
+  PLUMB_RETURN_IF_ERROR(Spend(values.size() * sizeof(int64_t)));
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, onnx::IntTensor(values));
   if (scalar) {
     PLUMB_ASSIGN_OR_RETURN(tensor, tensor.Reshaped(Shape{}));
@@ -287,6 +288,7 @@ Result<std::string> GraphWriter::Ints(const std::vector<int64_t>& values, bool s
 }
 
 Result<std::string> GraphWriter::Floats(const std::vector<float>& values, bool scalar) {
+  PLUMB_RETURN_IF_ERROR(Spend(values.size() * sizeof(float)));
   const Shape shape = scalar ? Shape{} : Shape{static_cast<int64_t>(values.size())};
   PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, Tensor::Create(DType::kF32, shape));
   std::copy(values.begin(), values.end(), const_cast<Tensor&>(tensor).data<float>());

@@ -40,6 +40,11 @@ Result<std::vector<int64_t>> OpContext::Ints(size_t i, const char* what) {
   PLUMB_ASSIGN_OR_RETURN(const Tensor value, writer_.ValueOf(InputIndex(i)));
   PLUMB_ASSIGN_OR_RETURN(const Tensor wide, value.ConvertedTo(DType::kI64));
   const auto* data = wide.data<int64_t>();
+  constexpr int64_t kLargest = int64_t{1} << 40;  // of a dim, axis, size or place
+  for (int64_t k = 0; k < wide.NumElements(); ++k) {
+    if (data[k] < -kLargest || data[k] > kLargest)
+      return Status::CorruptModel(fmt::format("input {}, {}, holds {}", i, what, data[k]));
+  }
   return std::vector<int64_t>(data, data + wide.NumElements());
 }
 

@@ -72,6 +72,8 @@ Status Translator::Operator(const schema::Operator& op, size_t index, GraphWrite
   for (size_t i = 0; status.ok() && row != nullptr && i < row->least_outputs; ++i) {
     if (context.OutputIndex(i) < 0) status = Status::CorruptModel(fmt::format("its output {} is left out", i));
   }
+  if (custom && (context.NumOutputs() == 0 || context.OutputIndex(0) < 0))
+    status = Status::CorruptModel("it has no output, expected one at least");
   if (status.ok()) status = mapper(context);
   return status.AddContext(fmt::format("operator {} '{}' ({})", index, name, OperatorName(code)));
 }
@@ -140,7 +142,7 @@ Result<Translated> Translator::Run() {
   PLUMB_ASSIGN_OR_RETURN(model.graph, writer.Finish());
   model.graph.inputs = std::move(declared);
   model.source = file_.path();
-  model.producer = "TFLite";
+  model.producer = model.format = "TFLite";
   model.opsets[""] = kWrittenOpset;
   translated.held_first = writer.HeldFirst();
   return translated;

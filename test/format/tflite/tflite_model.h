@@ -3,6 +3,7 @@
 #ifndef PLUMB_TEST_FORMAT_TFLITE_TFLITE_MODEL_H_
 #define PLUMB_TEST_FORMAT_TFLITE_TFLITE_MODEL_H_
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -60,8 +61,9 @@ class TfliteModel {
   void Op(Code code, const std::vector<int>& inputs, const std::vector<int>& outputs) {
     AddOp(code, "", inputs, outputs, schema::BuiltinOptions::NONE, 0);
   }
-  void Custom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs) {
-    AddOp(Code::CUSTOM, name, inputs, outputs, schema::BuiltinOptions::NONE, 0);
+  void Custom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs,
+              const std::vector<int32_t>& options = {}) {
+    AddOp(Code::CUSTOM, name, inputs, outputs, schema::BuiltinOptions::NONE, 0, options);
   }
 
   // Ends a subgraph; the next tensors belong to another.
@@ -126,13 +128,15 @@ class TfliteModel {
   }
 
   void AddOp(Code code, const std::string& custom, const std::vector<int>& inputs, const std::vector<int>& outputs,
-             schema::BuiltinOptions type, flatbuffers::Offset<void> options) {
+             schema::BuiltinOptions type, flatbuffers::Offset<void> options, const std::vector<int32_t>& numbers = {}) {
     const auto old = static_cast<int8_t>(std::min(static_cast<int>(code), 127));
     const auto name = custom.empty() ? 0 : builder_.CreateString(custom);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(numbers.data());
+    const auto given = numbers.empty() ? 0 : builder_.CreateVector(bytes, numbers.size() * sizeof(int32_t));
     codes_.push_back(schema::CreateOperatorCode(builder_, old, name, 1, code));
     operators_.push_back(schema::CreateOperator(builder_, static_cast<uint32_t>(codes_.size() - 1),
                                                 builder_.CreateVector(inputs), builder_.CreateVector(outputs), type,
-                                                options));
+                                                options, given));
   }
 
   flatbuffers::FlatBufferBuilder builder_;

@@ -12,7 +12,7 @@ namespace plumb::tflite {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr int64_t kLongestTransform = 8192;  // its matrices take 256 MiB
+constexpr int64_t kLongestTransform = 4096;  // its matrices take 64 MiB
 
 // [length, length / 2 + 1]: the cosines, or the negated sines, of 2 pi i k / length.
 Result<std::string> TransformMatrix(OpContext& c, int64_t rows, int64_t length, bool cosines) {

@@ -144,7 +144,8 @@ Status MapTransposeConv(OpContext& c) {
   }
   if (window.out.size() != 4)
     return Status::CorruptModel(fmt::format("the output's shape has {} dims, expected 4", window.out.size()));
-  if (window.stride_h < 1 || window.stride_w < 1)
+  constexpr int kLargestStride = 1 << 20;
+  if (window.stride_h < 1 || window.stride_w < 1 || std::max(window.stride_h, window.stride_w) > kLargestStride)
     return Status::CorruptModel(fmt::format("its strides are {} and {}", window.stride_h, window.stride_w));
   for (const int64_t dim : window.out) {
     if (dim < 0 || dim > INT32_MAX) return Status::CorruptModel(fmt::format("the output's shape has the dim {}", dim));

@@ -85,8 +85,11 @@ Result<std::string> Whole(OpContext& c, int64_t value) { return c.writer().Ints(
 
 Status CheckImages(const OpContext& c, size_t inputs, size_t outputs) {
   bool right = c.NumInputs() == inputs && c.NumOutputs() == outputs;
-  for (size_t i = 0; right && i < inputs; ++i) right = c.Has(i) && c.Rank(i) == 4;
-  for (size_t i = 0; right && i < outputs; ++i) right = c.OutputIndex(i) >= 0 && c.OutShape(i).rank() == 4;
+  const auto is_image = [](const Shape& shape) {
+    return shape.rank() == 4 && *std::max_element(shape.dims().begin(), shape.dims().end()) <= 1 << 16;
+  };
+  for (size_t i = 0; right && i < inputs; ++i) right = c.Has(i) && is_image(c.InShape(i));
+  for (size_t i = 0; right && i < outputs; ++i) right = c.OutputIndex(i) >= 0 && is_image(c.OutShape(i));
   if (right) return Status::Ok();
   return Status::CorruptModel(fmt::format("it expects {} images and gives {}, of 4 dims each", inputs, outputs));
 }
@@ -116,7 +119,11 @@ Status MaxPoolWithPlaces(OpContext& c) {
 Status MaxUnpool(OpContext& c) {
   PLUMB_RETURN_IF_ERROR(CheckImages(c, 2, 1));
   const Shape pooled = c.InShape(0), image = c.OutShape();
-  PLUMB_ASSIGN_OR_RETURN(const CustomPool pool, ReadPool(c, image, pooled));
+  PLUMB_ASSIGN_OR_RETURN(CustomPool pool, ReadPool(c, image, pooled));
+  pool.attributes.erase("auto_pad");
+  if (pool.stride != pool.filter || image[1] != pooled[1] * pool.stride[0] || image[2] != pooled[2] * pool.stride[1])
+    return Status::NotSupported(fmt::format("it spreads {} over {} in windows that overlap or leave pixels out",
+                                            pooled.ToString(), image.ToString()));
   PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Real(0, Order::kFirst));
   PLUMB_ASSIGN_OR_RETURN(const std::string real, c.Real(1, Order::kFirst));
   const std::string place = c.Emit("Cast", {real}, {{"to", IntAttribute(onnx::kTypeInt64)}});
@@ -130,8 +137,7 @@ Status MaxUnpool(OpContext& c) {
   const std::string inside =
       c.Emit("Add", {c.Emit("Mul", {c.Emit("Div", {place, columns}), width}), c.Emit("Mod", {place, columns})});
   const std::string window = c.Emit("Add", {c.Emit("Add", {batch, channel}), c.Emit("Add", {top, left})});
-  PLUMB_ASSIGN_OR_RETURN(const std::string shape, c.IntsConstant({image[0], image[3], image[1], image[2]}));
-  return c.Set(0, c.Emit("MaxUnpool", {x, c.Emit("Add", {inside, window}), shape}, pool.attributes), Order::kFirst);
+  return c.Set(0, c.Emit("MaxUnpool", {x, c.Emit("Add", {inside, window})}, pool.attributes), Order::kFirst);
 }
 
 }  // namespace

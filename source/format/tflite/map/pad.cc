@@ -20,6 +20,8 @@ Result<std::vector<int64_t>> Paddings(OpContext& c) {
 
 // Where each element of a padded dim comes from. `edge`: 1 leaves the border itself out.
 Result<std::vector<int64_t>> MirroredIndices(int64_t size, int64_t before, int64_t behind, int64_t edge) {
+  constexpr int64_t kMost = 1 << 22;
+  if (size > kMost) return Status::NotSupported(fmt::format("it mirrors a dim of {}, {} at most", size, kMost));
   if (before > size - edge || behind > size - edge)
     return Status::CorruptModel(fmt::format("it mirrors {} and {} of {} elements", before, behind, size));
   std::vector<int64_t> indices;

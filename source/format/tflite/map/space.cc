@@ -23,8 +23,10 @@ Result<Blocks> ReadBlocks(OpContext& c, const char* what) {
                                             blocks.borders.size(), blocks.in.ToString()));
   }
   constexpr int64_t kMost = 1 << 20;
+  int64_t product = 1;
   for (const int64_t size : blocks.block) {
-    if (size < 1 || size > kMost) return Status::CorruptModel(fmt::format("its block has the dim {}", size));
+    product *= size < 1 || size > kMost ? 0 : size;
+    if (product < 1 || product > kMost) return Status::CorruptModel(fmt::format("its block has the dim {}", size));
   }
   for (const int64_t border : blocks.borders) {
     if (border < 0 || border > kMost) return Status::CorruptModel(fmt::format("{} has the number {}", what, border));

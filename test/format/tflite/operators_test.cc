@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of which LiteRT's own kernels say nothing here (custom ones, branches), and forms of weights; values by
+// hand.
+#include <gtest/gtest.h>
+
+#include "format/tflite/tflite_model.h"
+
+namespace plumb {
+namespace {
+
+using Code = TfliteModel::Code;
+
+void ExpectRun(TfliteModel* m, const std::vector<int>& outputs, const std::vector<std::vector<float>>& inputs,
+               const std::vector<double>& expected) {
+  const auto found = m->Run(outputs, inputs);
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  ASSERT_EQ(found->size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR((*found)[i], expected[i], 1e-6) << i;
+}
+
+TEST(TfliteOperatorsTest, TransposedConvolutionWithBiasCutsHalfOfWhatSameCuts) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 1, 2, 1});
+  const int w = m.Constant<float>("w", {1, 1, 3, 1}, {1, 10, 100});
+  const int b = m.Constant<float>("b", {1}, {0.5f});
+  const int y = m.Tensor("y", {1, 1, 4, 1});
+  m.Custom("Convolution2DTransposeBias", {x, w, b}, {y}, {1, 2, 1});  // SAME, stride 2 wide and 1 high
+  // The whole is 2, 20, 203, 30, 300; SAME cuts 3 - (2 - 1) % 2 - 1 = 1 pixel, none of it at the beginning.
+  ExpectRun(&m, {y}, {{2, 3}}, {2.5, 20.5, 203.5, 30.5});
+}
+
+TEST(TfliteOperatorsTest, PlacesOfMaximaCountInsideTheWindow) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2, 4, 1});
+  const int y = m.Tensor("y", {1, 1, 2, 1}), place = m.Tensor("place", {1, 1, 2, 1});
+  m.Custom("MaxPoolingWithArgmax2D", {x}, {y, place}, {1, 2, 2, 2, 2, 0});
+  ExpectRun(&m, {place}, {{1, 2, 9, 4, 5, 3, 7, 8}}, {2.1, 0.1});
+}
+
+TEST(TfliteOperatorsTest, UnpoolingPutsValuesBackIntoTheirPlaces) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 1, 2, 1}), place = m.Input("place", {1, 1, 2, 1});
+  const int y = m.Tensor("y", {1, 2, 4, 1});
+  m.Custom("MaxUnpooling2D", {x, place}, {y}, {1, 2, 2, 2, 2, 0});
+  ExpectRun(&m, {y}, {{5, 9}, {2.1f, 0.1f}}, {0, 0, 9, 0, 5, 0, 0, 0});
+}
+
+TEST(TfliteOperatorsTest, WeightsOf16BitsAreConstants) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2});
+  const int half = m.Constant<uint16_t>("half", {1, 2}, {0x3c00, 0xc000}, {schema::TensorType::FLOAT16, {}, {}});
+  const int w = m.Tensor("w", {1, 2}), y = m.Tensor("y", {1, 1});
+  m.Op(Code::DEQUANTIZE, {half}, {w});
+  m.Op(Code::FULLY_CONNECTED, {x, w}, {y}, schema::CreateFullyConnectedOptions(m.builder()));
+  ExpectRun(&m, {y}, {{5, 3}}, {-1});
+}
+
+TEST(TfliteOperatorsTest, WeightsOfFourBitsComeTwoInAByte) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 3});
+  // 7, -8, -1: the lower half of a byte first.
+  const int w = m.Constant<uint8_t>("w", {1, 3}, {0x87, 0x0f}, {schema::TensorType::INT4, {0.5f}, {0}});
+  const int y = m.Tensor("y", {1, 1});
+  m.Op(Code::FULLY_CONNECTED, {x, w}, {y}, schema::CreateFullyConnectedOptions(m.builder()));
+  ExpectRun(&m, {y}, {{1, 10, 100}}, {0.5 * (7 - 80 - 100)});
+}
+
+// y = x doubled while it is below 100.
+TEST(TfliteOperatorsTest, AWhileRunsAsOftenAsItsConditionSays) {
+  TfliteModel m;
+  const TensorSpec flag{schema::TensorType::BOOL, {}, {}};
+  const TensorSpec whole{schema::TensorType::INT32, {}, {}};
+  const int x = m.Constant<int32_t>("x", {}, {7}, whole);
+  const int y = m.Tensor("y", {}, whole);
+  m.Op(Code::WHILE, {x}, {y}, schema::CreateWhileOptions(m.builder(), 1, 2));
+  const int input = m.Input("in", {}), sum = m.Tensor("sum", {}), real = m.Tensor("real", {});
+  m.Op(Code::CAST, {y}, {real}, schema::CreateCastOptions(m.builder()));
+  m.Op(Code::ADD, {input, real}, {sum}, schema::CreateAddOptions(m.builder()));
+  m.EndGraph({sum});
+  const int state = m.Input("state", {}, whole), most = m.Constant<int32_t>("most", {}, {100}, whole);
+  const int go = m.Tensor("go", {}, flag);
+  m.Op(Code::LESS, {state, most}, {go});
+  m.EndGraph({go});
+  const int now = m.Input("now", {}, whole), next = m.Tensor("next", {}, whole);
+  m.Op(Code::ADD, {now, now}, {next}, schema::CreateAddOptions(m.builder()));
+  ExpectRun(&m, {next}, {{0.25f}}, {112.25});
+}
+
+TEST(TfliteOperatorsTest, ResizesPutPixelsWhereTheFlagsSay) {
+  for (const int form : {0, 1, 2}) {
+    TfliteModel m;
+    const int x = m.Input("x", {1, 1, 2, 1}), size = m.Ints("size", {1, 4}), y = m.Tensor("y", {1, 1, 4, 1});
+    m.Op(Code::RESIZE_BILINEAR, {x, size}, {y}, schema::CreateResizeBilinearOptions(m.builder(), form == 1, form == 2));
+    const std::vector<double> expected[] = {{0, 6, 12, 12}, {0, 4, 8, 12}, {0, 3, 9, 12}};
+    ExpectRun(&m, {y}, {{0, 12}}, expected[form]);
+  }
+}
+
+TEST(TfliteOperatorsTest, ASliceMayDropAndAddDims) {
+  TfliteModel m;
+  const int x = m.Input("x", {2, 3});
+  const int begin = m.Ints("begin", {0, 1, 5}), end = m.Ints("end", {0, 2, 0}), by = m.Ints("by", {1, 1, -1});
+  const int y = m.Tensor("y", {1, 3});
+  m.Op(Code::STRIDED_SLICE, {x, begin, end, by}, {y},
+       schema::CreateStridedSliceOptions(m.builder(), 4, 4, 0, 1, 2));  // new axis, row 1, backwards
+  ExpectRun(&m, {y}, {{1, 2, 3, 4, 5, 6}}, {6, 5, 4});
+  EXPECT_EQ(m.shape(), (Shape{1, 3}));
+}
+
+}  // namespace
+}  // namespace plumb
