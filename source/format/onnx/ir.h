@@ -131,7 +131,7 @@ struct ModelIr {
   std::string source;  // the file, for messages
   int64_t ir_version = 0;
   std::string producer;
-  std::string format = "ONNX";  // whose nodes they were, for notes
+  std::string format = "ONNX";        // whose nodes they were, for notes
   std::map<std::string, int> opsets;  // by domain; "" is ONNX's own
   GraphIr graph;
   std::vector<FunctionIr> functions;
