@@ -158,6 +158,7 @@ class NarrowProposals {
     const auto uncertain =
         narrow.operand == nullptr ? Result<Tensor>(Tensor()) : UncertainOperand(*narrow.operand, input_);
     if (uncertain.ok()) add(*uncertain, *weight_);
+    if (narrow.operand != nullptr && narrow.operand->block > 0) AddShifts(add);
     if (widths.empty()) return nullptr;
     return [widths](Tensor*, Tensor* tau) {
       for (size_t w = 0; w < widths.size() && tau != nullptr; ++w) {
@@ -165,6 +166,17 @@ class NarrowProposals {
         ForEachReal(tau, [&](double t) { return std::hypot(t, 8 * *width++); });
       }
     };
+  }
+
+  // Kernels of blocks shift their weights to unsigned ones (ONNX Runtime's MatMulNBits) and subtract the input's sum
+  // times the zero point behind: two f32 roundings of a sum of |x| max|w|.
+  template <class F>
+  void AddShifts(F add) const {
+    auto rounding = input_.Clone(), largest = weight_->Clone();
+    if (!rounding.ok() || !largest.ok() || largest->dtype() != DType::kF32) return;
+    ForEachReal(&*rounding, [](double x) { return 0x1p-23 * x; });
+    std::fill_n(largest->data<float>(), largest->NumElements(), static_cast<float>(ValuesRange(*weight_).largest()));
+    add(*rounding, *largest);
   }
 
   // The layer's sums of |x| |w|.

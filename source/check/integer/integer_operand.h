@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IntegerOperand: the whole numbers that stand for a float tensor, with their scale and zero point.
+// IntegerOperand: integers with the scale and the zero point that they have.
 #ifndef PLUMB_CHECK_INTEGER_INTEGER_OPERAND_H_
 #define PLUMB_CHECK_INTEGER_INTEGER_OPERAND_H_
 

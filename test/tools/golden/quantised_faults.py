@@ -68,28 +68,40 @@ def wrapped(c):
     return (np.rint(c.scaled(c.sums())).astype(np.int64) + c.y_zero).astype(np.uint8).view(c.dtype)
 
 
+def rounded(round_, *zero):
+    """Another rounding, or another zero point."""
+    return lambda c: c.stored(round_(c.scaled(c.sums())), *[z(c) for z in zero])
+
+
+def scales(change):
+    return lambda c: c.stored(np.rint(c.scaled(c.sums(), change(c.w_scale))))
+
+
+def sums(**given):
+    """Sums with other zero points, padding or biases."""
+    return lambda c: c.stored(np.rint(c.scaled(c.sums(**{name: f(c) for name, f in given.items()}))))
+
+
 # (what, kernel, what names its cause)
 FAULTS = [
-    ("rounded half away from zero", lambda c: c.stored(half_away(c.scaled(c.sums()))), r"half away"),
-    ("rounded half up", lambda c: c.stored(np.floor(c.scaled(c.sums()) + F(0.5))), r"half up|half away"),
-    ("truncated", lambda c: c.stored(np.trunc(c.scaled(c.sums()))), r"cut off|toward|trunc|down"),
-    ("floor", lambda c: c.stored(np.floor(c.scaled(c.sums()))), r"down|floor"),
-    ("result's zero point off by one", lambda c: c.stored(np.rint(c.scaled(c.sums())), c.y_zero + 1), r"offset|zero point"),
-    ("result's zero point lost", lambda c: c.stored(np.rint(c.scaled(c.sums())), 0), r"zero point|offset"),
-    ("next channel's scale", lambda c: c.stored(np.rint(c.scaled(c.sums(), np.roll(c.w_scale, -1)))), r"channel behind"),
-    ("first channel's scale", lambda c: c.stored(np.rint(c.scaled(c.sums(), np.full_like(c.w_scale, c.w_scale[0])))),
-     r"first channel"),
-    ("bias lost", lambda c: c.stored(np.rint(c.scaled(c.sums(bias=c.bias * 0)))), r"no bias|without.*bias"),
-    ("bias of the channel before", lambda c: c.stored(np.rint(c.scaled(c.sums(bias=np.roll(c.bias, 1))))),
-     r"bias of the channel before"),
-    ("sums saturate at 16 bits", of_sums(lambda s: np.clip(s, -32768, 32767)), r"saturate at 16"),
-    ("sums wrap at 16 bits", of_sums(lambda s: s.astype(np.int16).astype(np.int64)), r"wrap at 16"),
-    ("padding by 0", lambda c: c.stored(np.rint(c.scaled(c.sums(pad=0)))), r"padding by the integer 0"),
-    ("clamp missing", wrapped, r"wrap|clamp|limit"),
-    ("input's zero point ignored", lambda c: c.stored(np.rint(c.scaled(c.sums(x_zero=0, pad=0)))), r"zero point"),
-    ("input's zero point off by one", lambda c: c.stored(np.rint(c.scaled(c.sums(x_zero=c.x_zero + 1)))), r"zero point|offset"),
-    ("scale of f16", lambda c: c.stored(np.rint(c.scaled(c.sums(), c.w_scale.astype(np.float16).astype(F) * F(1.003)))), r""),
-    ("one step more in 1 of 200", lambda c: one_more(c.healthy()), r""),
+    ("rounded half away from zero", rounded(half_away), "half away"),
+    ("rounded half up", rounded(lambda v: np.floor(v + F(0.5))), "half up|half away"),
+    ("truncated", rounded(np.trunc), "towards zero|down"),
+    ("floor", rounded(np.floor), "down|towards zero"),
+    ("result's zero point off by one", rounded(np.rint, lambda c: c.y_zero + 1), "zero point of the result"),
+    ("result's zero point lost", rounded(np.rint, lambda c: 0), "zero point of the result"),
+    ("next channel's scale", scales(lambda s: np.roll(s, -1)), "channel behind"),
+    ("first channel's scale", scales(lambda s: np.full_like(s, s[0])), "first channel"),
+    ("scale 0.3 % too large", scales(lambda s: s * F(1.003)), "scale"),
+    ("bias lost", sums(bias=lambda c: c.bias * 0), "without the bias"),
+    ("bias of the channel before", sums(bias=lambda c: np.roll(c.bias, 1)), "bias of the channel before"),
+    ("sums saturate at 16 bits", of_sums(lambda s: np.clip(s, -32768, 32767)), "saturate at 16"),
+    ("sums wrap at 16 bits", of_sums(lambda s: s.astype(np.int16).astype(np.int64)), "wrap at 16"),
+    ("padding by 0", sums(pad=lambda c: 0), "padding by the integer 0"),
+    ("clamp missing", wrapped, "wrap at 8 bits"),
+    ("input's zero point ignored", sums(x_zero=lambda c: 0, pad=lambda c: 0), "zero point"),
+    ("input's zero point off by one", sums(x_zero=lambda c: c.x_zero + 1), "zero point of the input"),
+    ("one step more in 1 of 200", lambda c: one_more(c.healthy()), "one step"),
 ]
 
 
