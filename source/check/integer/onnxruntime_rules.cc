@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ONNX Runtime's CPU kernels (MLAS 1.14 to 1.32) compute from integers, as their source says and as 1.32 was seen
+// What ONNX Runtime's CPU kernels (MLAS) compute from integers, as their source says and as 1.32 was seen
 // to do on x86 with AVX2 (quantised_test.py). Rounding is to an even half everywhere but in NEON's sums.
 #include <algorithm>
 #include <cmath>

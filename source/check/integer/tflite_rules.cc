@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TFLite's reference kernels compute from integers, as their source says (2.3 to 2.20, LiteRT 1 and 2): real
-// factors as 31 bits and a shift, rounded twice (gemmlowp) or once.
+// What TFLite's reference kernels compute from integers, as published: real factors as 31 bits and a shift, rounded
+// twice (gemmlowp) or once. Not yet compared with LiteRT.
 #include <algorithm>
 #include <cmath>
 
