@@ -13,8 +13,8 @@ def convolution(d):
     groups = d.pick(1, 1, 1, 2) if shape[3] % 2 == 0 and maker % 2 == 0 else 1
     weight = d.weights([maker, *kernel, shape[3] // groups])
     x = d.input(shape)
-    return d.op("CONV_2D", [x, weight, *d.bias(maker, x, weight, always=True)], d.windowed(shape, kernel, options, maker), options,
-                fused=True)
+    bias = d.bias(maker, x, weight, always=True)  # LiteRT demands it
+    return d.op("CONV_2D", [x, weight, *bias], d.windowed(shape, kernel, options, maker), options, fused=True)
 
 
 @case("DEPTHWISE_CONV_2D", 50)

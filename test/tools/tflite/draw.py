@@ -24,8 +24,8 @@ def case(kind, count, dtypes=("float32", "int8", "uint8", "int16")):
 
 
 class Draw:
-    """One network of one case. dtype: of its activations. ranges: [(least, largest)] of the tensors that have a grid, in
-    the order in which they are made, from a run in f32; None in that run."""
+    """One network of one case. dtype: of its activations. ranges: [(least, largest)] of the tensors that have a grid,
+    in the order in which they are made, from a run in f32; None in that run."""
 
     def __init__(self, seed, dtype="float32", ranges=None, network=None):
         self.random, self.values = np.random.default_rng(seed), np.random.default_rng([*seed, 1])
@@ -123,7 +123,7 @@ class Draw:
         return tensor
 
     def weights(self, shape, axis=0):
-        """Of a sum of products: int8 with one scale for each channel beside int8 and int16, one for all beside uint8."""
+        """Of a sum of products: int8 with one scale for each channel beside int8 and int16, uint8 with one for all."""
         data = self.values.normal(0, 0.5, shape).astype(np.float32)
         name = f"w{len(self.network.graph.tensors)}"
         if self.ranges is None:

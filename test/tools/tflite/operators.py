@@ -4,8 +4,9 @@ kernels and judged by model_check.
 
     operators.py --bin build/release/bin --work FOLDER [--only CONV_2D,PAD] [--types float32,int8]
         [--kernels reference,xnnpack] [--files]    --files: writes the files, runs LiteRT, and judges nothing
+Each file holds all cases of one operator and type that LiteRT takes: FOLDER/CONV_2D.int8.tflite, its inputs beside it.
 An integer that is another one by STEPS is counted, not a failure: kernels round in several ways, and which one a layer
-follows is judged by test/tools/golden/quantised_test.py. Each file holds all cases of one operator and type that LiteRT takes: FOLDER/CONV_2D.int8.tflite, its inputs beside it.
+follows is judged by test/tools/golden/quantised_test.py.
 """
 import argparse
 import json
