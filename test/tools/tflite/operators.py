@@ -5,8 +5,7 @@ kernels and judged by model_check.
     operators.py --bin build/release/bin --work FOLDER [--only CONV_2D,PAD] [--types float32,int8]
         [--kernels reference,xnnpack] [--files]    --files: writes the files, runs LiteRT, and judges nothing
 Each file holds all cases of one operator and type that LiteRT takes: FOLDER/CONV_2D.int8.tflite, its inputs beside it.
-An integer that is another one by STEPS is counted, not a failure: kernels round in several ways, and which one a layer
-follows is judged by test/tools/golden/quantised_test.py.
+An integer that is another one by a step is counted, not a failure (rounding.py).
 """
 import argparse
 import json
@@ -20,8 +19,8 @@ import zlib
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "golden"), str(HERE.parents[2] / "tools" / "python")]
 import packages  # noqa: E402
+import rounding  # noqa: E402
 
-STEPS = 1
 TYPES = ("float32", "int8", "uint8", "int16")
 
 
@@ -111,12 +110,6 @@ def write(case, dtype, folder):
     return path, refused
 
 
-def is_rounding(layer):
-    """Whether the layer's integers differ by STEPS at most."""
-    return all(output["dtype"] in ("i8", "u8", "i16") and float(output["introduced"]["max_abs"]) <= STEPS
-               for output in layer["outputs"] if output["verdict"] in ("wrong", "grey")) and bool(layer["outputs"])
-
-
 def judge(options, path, kernels):
     """(what is wrong, or "", and a line) of model_check with a dump of LiteRT's kernels."""
     from plumb_golden import litert_golden
@@ -137,10 +130,9 @@ def judge(options, path, kernels):
     runs = json.loads(report.read_text())["runs"]
     if not runs:
         return "no layer was judged", last
-    bad = [layer for layer in runs[0]["layers"] if layer["verdict"] in ("wrong", "grey")]
-    wrong = [layer for layer in bad if not is_rounding(layer)]
-    if len(wrong) < len(bad):
-        last = f"{len(bad) - len(wrong)} of {len(runs[0]['layers'])} layers round otherwise; {last}"
+    near, wrong = rounding.parted(runs[0]["layers"])
+    if near:
+        last = f"{len(near)} of {len(runs[0]['layers'])} layers round otherwise; {last}"
     if wrong:
         last = f"{wrong[0]['name']}: {wrong[0].get('reason', '')}; {last}"
     return f"{len(wrong)} wrong or grey" if wrong else "", last
