@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proposals for an activation that comes before an addition in place of behind it: a residual that is added to what was
-// activated, a bias behind the ReLU.
+// Proposals for an activation that comes before an addition or a norm in place of behind it: a residual that is added
+// to what was activated, a bias behind the ReLU, a batch normalisation of what was activated.
 #include <fmt/core.h>
 
 #include "check/cause/general_ways.h"
@@ -19,6 +19,11 @@ bool IsActivation(const Layer& layer) {
     case OpKind::kPReLU: return true;
     default: return false;
   }
+}
+
+bool IsNorm(OpKind kind) {
+  return kind == OpKind::kBatchNormCxx || kind == OpKind::kScale || kind == OpKind::kInstBatchNormCxx ||
+         kind == OpKind::kGroupNorm || kind == OpKind::kLayerNorm;
 }
 
 Layer NoLayer(const Layer& layer) {
@@ -56,6 +61,23 @@ void BeforeAddition(const ProposalContext& c, size_t m, Proposals* proposals) {
     proposal.changes.push_back(std::move(change));
     proposals->push_back(std::move(proposal));
   }
+}
+
+// What was activated scaled and shifted, or normalised.
+void BeforeNorm(const ProposalContext& c, size_t m, Proposals* proposals) {
+  const Layer& norm = *c.group.members[m];
+  if (c.blobs.at(norm.inputs[0]).shape != c.input) return;
+  Proposal proposal{
+      fmt::format("with '{}' before '{}'", c.layer.name, norm.name), "behind it", NoLayer(c.layer), {}, "order"};
+  MemberChange change;
+  change.member = static_cast<int>(m);
+  const auto activation = std::make_shared<Layer>(c.layer);
+  change.reads = [activation](size_t at, const Tensor& input) -> Result<Tensor> {
+    if (at != 0 || input.dtype() != DType::kF64) return input;
+    return Activated(*activation, input);
+  };
+  proposal.changes.push_back(std::move(change));
+  proposals->push_back(std::move(proposal));
 }
 
 // The bias of a product added to what follows it.
@@ -106,6 +128,7 @@ void ProposeEarlyActivations(const ProposalContext& context, Proposals* proposal
     const Layer& before = *context.group.members[m];
     if (before.outputs[0] != context.layer.inputs[0]) continue;
     if (before.kind == OpKind::kAdd || before.kind == OpKind::kBiasAdd) BeforeAddition(context, m, proposals);
+    if (IsNorm(before.kind)) BeforeNorm(context, m, proposals);
     BeforeBias(context, before, m, proposals);
   }
 }

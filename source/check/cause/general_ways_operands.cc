@@ -85,6 +85,14 @@ void OtherConstants(const ProposalContext& c, Proposals* proposals) {
       proposals->push_back(WithConstant(c, at, fmt::format(fmt::runtime(change.words), at.name),
                                         [y = change.y](const Tensor& tensor) { return Mapped(tensor, y); }));
     }
+    const int rank = at.shape.rank();
+    if (rank >= 2 && at.shape[rank - 1] == at.shape[rank - 2] && at.shape[rank - 1] > 1) {
+      proposals->push_back(WithConstant(c, at, fmt::format("with {} transposed", at.name), [](const Tensor& tensor) {
+        const int64_t n = tensor.shape()[tensor.shape().rank() - 1];
+        return ElementsFrom(tensor, tensor.shape(),
+                            [n](int64_t i) { return i / (n * n) * n * n + i % n * n + i / n % n; });
+      }));
+    }
     for (int axis = 0; axis < at.shape.rank(); ++axis) {
       if (at.shape[axis] < 2) continue;
       proposals->push_back(WithConstant(c, at, fmt::format("with {} in reverse along axis {}", at.name, axis),
