@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A fourth list of faults made in NumPy, as held_out_faults.py's: blocks of networks that are put together otherwise.
 It was written when the general ways (source/check/cause/general_ways.h) were done and known: 11 of these 16 were named
 then, none wrongly."""
