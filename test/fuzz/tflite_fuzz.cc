@@ -11,7 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // A file in memory is aligned, which flatbuffers counts on.
   auto owner = std::make_shared<std::vector<uint64_t>>(size / sizeof(uint64_t) + 1);
-  std::memcpy(owner->data(), data, size);
+  if (size > 0) std::memcpy(owner->data(), data, size);
   const plumb::FileBytes bytes(std::shared_ptr<void>(owner, owner->data()), size);
   plumb::LoadOptions options;
   options.max_bytes = 1 << 20;

@@ -36,12 +36,19 @@ Result<Tensor> Dense(std::string_view bytes, DType stored, const Shape& shape) {
   const int64_t expected = shape.NumElements() * static_cast<int64_t>(DTypeSize(stored));
   if (static_cast<int64_t>(bytes.size()) != expected) return WrongBytes(expected, bytes.size(), shape);
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(stored, shape));
-  std::memcpy(tensor.raw(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
   if (stored == DType::kBool) {  // any byte but 0 is true; a bool must hold nothing else
     auto* flags = static_cast<uint8_t*>(tensor.raw());
     for (size_t i = 0; i < bytes.size(); ++i) flags[i] = flags[i] != 0;
   }
   return tensor;
+}
+
+// The verifier of flatbuffers 2.0.8 lets vectors of 64 bits lie at places of 32.
+int64_t WideAt(const flatbuffers::Vector<int64_t>& values, size_t i) {
+  int64_t value = 0;
+  std::memcpy(&value, values.Data() + i * sizeof(value), sizeof(value));
+  return flatbuffers::EndianScalar(value);
 }
 
 }  // namespace
@@ -80,7 +87,7 @@ Grid GridOf(const schema::Tensor& tensor) {
   grid.zero_point.assign(grid.scale.size(), 0);
   const auto* zeros = given->zero_point();
   for (size_t i = 0; zeros != nullptr && zeros->size() > 0 && i < grid.scale.size(); ++i)
-    grid.zero_point[i] = zeros->Get(zeros->size() == 1 ? 0 : static_cast<flatbuffers::uoffset_t>(i));
+    grid.zero_point[i] = WideAt(*zeros, zeros->size() == 1 ? 0 : i);
   grid.axis = given->quantized_dimension();
   return grid;
 }

@@ -82,7 +82,7 @@ class TfliteModel {
 
   static Result<Graph> LoadBytes(const std::string& bytes) {
     auto owner = std::make_shared<std::vector<uint64_t>>(bytes.size() / sizeof(uint64_t) + 1);
-    std::memcpy(owner->data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(owner->data(), bytes.data(), bytes.size());
     LoadOptions options;
     options.evaluator = ReferenceEvaluator();
     return tflite::LoadTfliteBytes(FileBytes(std::shared_ptr<void>(owner, owner->data()), bytes.size()), "x.tflite",
