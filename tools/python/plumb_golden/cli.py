@@ -301,6 +301,10 @@ def write_json(options, code, folder=None, error=""):
     if folder is not None:
         report.update(folder=str(folder.path), device=folder.device, tensors=[f["blob"] for f in folder.files],
                       left_out=folder.lost, notes=folder.notes, probe=folder.probe, repeats=folder.repeats)
+    hand_out(path, report)
+
+
+def hand_out(path, report):
     text = json.dumps(report, indent=1)
     if path == "-":
         print(text, flush=True)
@@ -323,13 +327,11 @@ def system_sentence(error):
 
 
 def tell_list(options, rows):
-    if options.json == "-":
-        print(json.dumps(rows, indent=1), flush=True)
-        return
     for line in importlib.import_module(".litert_file", __package__).table(rows):
-        say(line, sys.stdout)
+        if options.json != "-":
+            say(line, sys.stdout)
     if options.json is not None:
-        write_report(options.json, json.dumps(rows, indent=1) + "\n")
+        hand_out(options.json, rows)
 
 
 def tell(options, folder):
