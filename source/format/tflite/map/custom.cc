@@ -43,7 +43,7 @@ Status TransposeBias(OpContext& c) {
     pads[static_cast<size_t>(i)] = total / 2;
     pads[static_cast<size_t>(i) + 2] = total - total / 2;
   }
-  const TransposedWindow window{o[2], o[1], schema::Padding::VALID, schema::Activation::NONE, {}, pads, {}};
+  const TransposedWindow window{o[2], o[1], schema::Padding::VALID, schema::Activation::NONE, {}, pads};
   return TransposedConvolution(c, 0, 2, window);
 }
 

@@ -20,9 +20,8 @@ struct TransposedWindow {
   int stride_h, stride_w;
   schema::Padding padding;
   schema::Activation activation;
-  std::vector<int64_t> out;      // the output's shape as the file says it; empty: what the pads give
-  std::vector<int64_t> pads;     // top, left, bottom, right; empty: by the padding
-  std::vector<int64_t> missing;  // rows and columns at the end that no product reaches; empty: none
+  std::vector<int64_t> out;   // the output's shape as the file says it; empty: what the pads give
+  std::vector<int64_t> pads;  // top, left, bottom, right; empty: by the padding
 };
 Status TransposedConvolution(OpContext& c, size_t image, size_t bias, const TransposedWindow& window);
 
