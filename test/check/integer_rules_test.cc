@@ -61,6 +61,8 @@ Integers By(const char* words, const IntegerStep& step) {
 constexpr char kOrt[] = "ONNX Runtime's rule (the sum";
 constexpr char kTwice[] = "TFLite's rule (a factor";
 constexpr char kOnce[] = "TFLite's rule of one rounding";
+constexpr char kUpTwice[] = "TFLite's optimised rule (a factor";
+constexpr char kSixteen[] = "TFLite's rule of 16 bits";
 
 TEST(IntegerRules, OnnxRuntimeRoundsSumsToAnEvenHalf) {
   EXPECT_EQ(By(kOrt, Product({1, 3, 5, -1, -3, 4}, 0.1f, 0.2f)), (Integers{0, 2, 2, 0, -2, 2}));
@@ -87,6 +89,29 @@ TEST(IntegerRules, OnnxRuntimeTakesTheSumInF32) {
 TEST(IntegerRules, TfliteRoundsTwice) {
   EXPECT_EQ(By(kTwice, Product({1, 2, -2, 8}, 0.25f, 1)), (Integers{1, 1, -1, 2}));
   EXPECT_EQ(By(kOnce, Product({1, 2, -2, 8}, 0.25f, 1)), (Integers{0, 1, 0, 2}));
+}
+
+// -2 / 4 is rounded to -1 / 2 and that to 0.
+TEST(IntegerRules, OptimisedTfliteRoundsHalvesUpTwice) {
+  EXPECT_EQ(By(kUpTwice, Product({1, 2, -2, 8}, 0.25f, 1)), (Integers{1, 1, 0, 2}));
+  EXPECT_EQ(By(kUpTwice, Product({3, -3}, 2.5f, 1)), (Integers{8, -7}));
+}
+
+// 0.3 is 19661 / 65536: of 108001 that is 32400.63, and not 32400.3.
+TEST(IntegerRules, TfliteFactorsOfSixteenBitsHaveFifteen) {
+  IntegerStep step = Product({108001, 1, -108001}, 0.3f, 1);
+  step.low = -32768;
+  step.high = 32767;
+  EXPECT_EQ(By(kSixteen, step), (Integers{32401, 0, -32401}));
+  EXPECT_EQ(By(kOnce, step), (Integers{32400, 0, -32400}));
+}
+
+TEST(IntegerRules, TfliteSumsOfSixteenBitsHaveFortyEight) {
+  EXPECT_EQ(By(kSixteen, Product({0x1p36, -0x1p36, 0x1p46}, 0x1p-30f, 1)), (Integers{64, -64, 127}));
+  EXPECT_TRUE(By(kTwice, Product({0x1p36}, 0x1p-30f, 1)).empty());
+  for (const double sum : {0x1p47, -0x1p47, 1e300, static_cast<double>(INFINITY), static_cast<double>(NAN)})
+    EXPECT_TRUE(By(kSixteen, Product({sum}, 0x1p-30f, 1)).empty()) << sum;
+  EXPECT_TRUE(By(kSixteen, Product({5}, 0x1p16f, 1)).empty());  // a shift to the left
 }
 
 TEST(IntegerRules, TfliteFactorsAboveOneAreShiftedLeft) {
@@ -122,7 +147,16 @@ TEST(IntegerRules, MeansOfPlanes) {
   step.operands = {{Doubles({10, -10, 6}), 1, 0, false}};
   step.count = 4;
   EXPECT_EQ(By("ONNX Runtime's rule for means", step), (Integers{2, -2, 2}));
-  EXPECT_EQ(By("TFLite's rule for means", step), (Integers{3, -3, 2}));
+  EXPECT_EQ(By("TFLite's rule for average pools", step), (Integers{3, -3, 2}));
+}
+
+TEST(IntegerRules, MeansOfWindowsDivideByWhatLiesInside) {
+  IntegerStep step = Result8(IntegerForm::kWindowMean, 3, 1, 1);
+  step.operands = {{Doubles({6, -5, 8}), 1, 1, false}};
+  step.counts = {4, 2, 3};
+  EXPECT_EQ(By("TFLite's rule for average pools", step), (Integers{3, -2, 4}));  // 10 / 4, -3 / 2, 11 / 3
+  step.counts[1] = 0;
+  EXPECT_TRUE(By("TFLite's rule for average pools", step).empty());
 }
 
 // Equal scores share alike: 128 / 2; of two that lie far apart one has all.
@@ -138,7 +172,8 @@ TEST(IntegerRules, SoftmaxByTable) {
 
 TEST(IntegerRules, SayNothingBeyondThirtyTwoBits) {
   for (const double sum : {3e9, -3e9, 1e300, static_cast<double>(INFINITY), static_cast<double>(NAN)}) {
-    for (const char* words : {kOrt, kTwice, kOnce}) EXPECT_TRUE(By(words, Product({sum}, 0.1f, 0.2f)).empty()) << sum;
+    for (const char* words : {kOrt, kTwice, kUpTwice, kOnce})
+      EXPECT_TRUE(By(words, Product({sum}, 0.1f, 0.2f)).empty()) << sum;
   }
 }
 

@@ -31,6 +31,7 @@ void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record
     const FollowedRule found = FindIntegerRule(scene, *record, i);
     output.rule = found.words;
     const int64_t near_ties = CountNearTies(*record, i);
+    if (found.differing > 0 && !found.words.empty()) ++elsewhere_;
     if (found.differing > 0) {
       ++rules_[found.nearest].others;
       loose_[position] = {i, found, near_ties};
@@ -56,6 +57,7 @@ void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record
 std::vector<size_t> IntegerJudge::Suspects(const RunReport& report) const {
   constexpr int kFollowers = 3;
   constexpr int64_t kTies = 8;
+  if (elsewhere_ >= kFollowers) return {};
   std::vector<size_t> suspects;
   for (const auto& [position, loose] : loose_) {
     const Followers& followers = rules_.at(loose.nearest.nearest);

@@ -39,6 +39,7 @@ class IntegerJudge {
   std::map<std::string, Followers> rules_;  // by words
   std::map<size_t, Loose> loose_;           // by position
   int ruleless_ = 0;
+  int elsewhere_ = 0;  // outputs that follow another family's rule and none of these
 };
 
 }  // namespace plumb

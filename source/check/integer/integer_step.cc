@@ -129,7 +129,8 @@ class StepReader {
       case OpKind::kMatMul: return base.inputs.size() == 2 ? ReadProductOfTwo(base) : ReadProduct(base);
       case OpKind::kAdd: return ReadPair(base, IntegerForm::kSum);
       case OpKind::kMul: return ReadScaledSums(base).ok() ? Status::Ok() : ReadPair(base, IntegerForm::kTimes);
-      case OpKind::kPooling: return ReadMean(base);
+      case OpKind::kPooling:
+      case OpKind::kPlumbAveragePool: return ReadMean(base);
       case OpKind::kSoftmax: return ReadSoftmax(base);
       default: break;
     }
@@ -246,7 +247,9 @@ class StepReader {
     for (size_t c = 0; c < step_.scales.size(); ++c) {
       const auto scale = static_cast<double>(step_.scales[c]);
       const auto at = static_cast<int64_t>(c);
-      if (whole.ok()) {
+      if (bias.ValueAt(at) == 0) {
+        steps.push_back(0);  // of any scale
+      } else if (whole.ok()) {
         const auto own = static_cast<double>(whole->scale.data<float>()[c]);
         if (!(std::fabs(own - scale) <= kSameScale * scale)) return Status::NotSupported("a bias of another scale");
         steps.push_back(whole->whole.data<double>()[c]);
@@ -302,24 +305,32 @@ class StepReader {
     return all;
   }
 
-  // The mean of whole planes: their sums.
+  // The mean of whole planes or of windows: their sums.
   Status ReadMean(const Layer& base) {
     PLUMB_ASSIGN_OR_RETURN(std::vector<IntegerOperand> x, sources_.Take({base.inputs[0]}));
     PLUMB_ASSIGN_OR_RETURN(const PoolingShape pool, ResolvePooling(base, x[0].whole.shape()));
     const WindowAxis &h = pool.window.h, &w = pool.window.w;
     const bool all = h.out == 1 && w.out == 1 && h.kernel == h.in && w.kernel == w.in && h.pad_begin + h.pad_end == 0 &&
                      w.pad_begin + w.pad_end == 0;
-    if (!pool.average || pool.adaptive || !all) return Status::NotSupported("no mean of whole planes");
+    if (!pool.average || pool.adaptive || (pool.count_include_pad && !all)) return Status::NotSupported("no mean");
     step_.count = h.in * w.in;
+    step_.form = all ? IntegerForm::kMean : IntegerForm::kWindowMean;
     PLUMB_RETURN_IF_ERROR(SumUp(base, {x[0].whole}));
     PLUMB_ASSIGN_OR_RETURN(x[0].whole, step_.sums.Clone());
     for (int64_t i = 0; i < x[0].whole.NumElements(); ++i) {
+      const int64_t count = all ? step_.count : CountOf(h, i / w.out % h.out) * CountOf(w, i % w.out);
+      if (!all) step_.counts.push_back(count);
       double& sum = x[0].whole.data<double>()[i];
-      sum = std::nearbyint(sum * static_cast<double>(step_.count));
+      sum = std::nearbyint(sum * static_cast<double>(count));
     }
     step_.operands = std::move(x);
-    step_.form = IntegerForm::kMean;
     return Status::Ok();
+  }
+
+  // How many places of a window lie inside.
+  static int64_t CountOf(const WindowAxis& axis, int64_t at) {
+    const int64_t begin = at * axis.stride - axis.pad_begin;
+    return std::min(axis.in, begin + axis.kernel) - std::max<int64_t>(0, begin);
   }
 
   Status ReadSoftmax(const Layer& base) {

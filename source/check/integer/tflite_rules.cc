@@ -10,6 +10,7 @@ namespace plumb {
 namespace {
 
 constexpr int64_t kInt32Max = 2147483647;
+constexpr double kLargestSum = 0x1p52;  // that f64 holds exactly
 
 // A real factor: multiplier * 2^(shift - 31).
 struct FixedFactor {
@@ -53,6 +54,27 @@ bool RoundedTwice(int64_t x, const FixedFactor& factor, int64_t* result) {
   return true;
 }
 
+// Both times halves up, as ruy's kernels do it.
+bool RoundedUpTwice(int64_t x, const FixedFactor& factor, int64_t* result) {
+  if (!factor.valid || std::abs(x) > kInt32Max) return false;
+  const int left = std::max(0, factor.shift), right = std::max(0, -factor.shift);
+  const int64_t shifted = x * (int64_t{1} << left);  // at most 31 + 30 bits
+  if (std::abs(shifted) > kInt32Max) return false;
+  const int64_t high = (shifted * factor.multiplier + (int64_t{1} << 30)) >> 31;
+  *result = right == 0 ? high : (high + (int64_t{1} << (right - 1))) >> right;
+  return true;
+}
+
+// Of sums of 48 bits: a factor of 15 bits, halves up.
+bool RoundedByFifteenBits(int64_t x, const FixedFactor& factor, int64_t* result) {
+  constexpr int64_t kLargest = int64_t{1} << 47;
+  const int shift = 15 - factor.shift;
+  if (!factor.valid || std::abs(x) >= kLargest || shift < 1 || shift > 62) return false;
+  const int64_t reduced = factor.multiplier < 0x7FFF0000 ? (factor.multiplier + (1 << 15)) >> 16 : 0x7FFF;
+  *result = (x * reduced + (int64_t{1} << (shift - 1))) >> shift;
+  return std::abs(*result) <= kInt32Max;
+}
+
 bool RoundedOnce(int64_t x, const FixedFactor& factor, int64_t* result) {
   if (!factor.valid || std::abs(x) > kInt32Max) return false;
   const int shift = 31 - factor.shift;  // 1 to 62
@@ -74,7 +96,7 @@ bool ProductInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers
   for (size_t i = 0; i < integers->size(); ++i) {
     const double sum = step.sums.data<double>()[i];
     int64_t whole = 0;
-    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max))) return false;
+    if (!(std::fabs(sum) <= kLargestSum)) return false;
     const FixedFactor& factor = factors[step.scale_index(static_cast<int64_t>(i))];
     if (!kMultiply(static_cast<int64_t>(sum), factor, &whole)) return false;
     (*integers)[i] = Limited(step, whole);
@@ -119,16 +141,17 @@ bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
-// AVERAGE_POOL_2D over whole planes, which keeps scale and zero point: halves away from zero.
+// AVERAGE_POOL_2D, which keeps scale and zero point: halves away from zero.
 bool MeanOfIntegers(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
-  if (x.scale != step.scale || x.zero != step.zero || step.count < 1) return false;
+  if (x.scale != step.scale || x.zero != step.zero) return false;
   for (size_t i = 0; i < integers->size(); ++i) {
-    const double sum = x.whole.data<double>()[i] + static_cast<double>(x.zero) * static_cast<double>(step.count);
-    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max))) return false;
+    const int64_t count = step.counts.empty() ? step.count : step.counts[i];
+    const double sum = x.whole.data<double>()[i] + static_cast<double>(x.zero) * static_cast<double>(count);
+    if (count < 1 || !(std::fabs(sum) <= static_cast<double>(kInt32Max))) return false;
     const auto all = static_cast<int64_t>(sum);
-    const int64_t half = step.count / 2;
-    (*integers)[i] = std::clamp((all > 0 ? all + half : all - half) / step.count, step.low, step.high);
+    const int64_t half = count / 2;
+    (*integers)[i] = std::clamp((all > 0 ? all + half : all - half) / count, step.low, step.high);
   }
   return true;
 }
@@ -138,6 +161,10 @@ bool MeanOfIntegers(const IntegerStep& step, std::vector<int64_t>* integers) {
 std::vector<IntegerRule> TfliteRules() {
   return {
       {IntegerForm::kProduct, "TFLite's rule (a factor of 31 bits, rounded twice)", ProductInFixedPoint<RoundedTwice>},
+      {IntegerForm::kProduct, "TFLite's optimised rule (a factor of 31 bits, rounded twice, halves up)",
+       ProductInFixedPoint<RoundedUpTwice>},
+      {IntegerForm::kProduct, "TFLite's rule of 16 bits (a factor of 15 bits, halves up)",
+       ProductInFixedPoint<RoundedByFifteenBits>},
       {IntegerForm::kProduct, "TFLite's rule of one rounding (a factor of 31 bits, halves up)",
        ProductInFixedPoint<RoundedOnce>},
       {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint},
@@ -145,7 +172,9 @@ std::vector<IntegerRule> TfliteRules() {
        TimesInFixedPoint<RoundedTwice>},
       {IntegerForm::kTimes, "TFLite's rule for products of one rounding (a factor of 31 bits, halves up)",
        TimesInFixedPoint<RoundedOnce>},
-      {IntegerForm::kMean, "TFLite's rule for means (an exact sum, halves away from zero)", MeanOfIntegers},
+      {IntegerForm::kMean, "TFLite's rule for average pools (an exact sum, halves away from zero)", MeanOfIntegers},
+      {IntegerForm::kWindowMean, "TFLite's rule for average pools (an exact sum, halves away from zero)",
+       MeanOfIntegers},
   };
 }
 

@@ -21,9 +21,7 @@ bool IsTransposed(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-bool IsSame(const Tensor& a, const Tensor& b) {
-  return a.raw() == b.raw() || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
-}
+bool IsSame(const Tensor& a, const Tensor& b) { return std::memcmp(a.raw(), b.raw(), a.bytes()) == 0; }
 
 // What the DequantizeLinear read, element by element of `made`, which may be transposed.
 Result<WholeConstant> Taken(const Layer& maker, const std::map<std::string, Tensor>& constants, const Tensor& made,
@@ -57,17 +55,24 @@ Result<WholeConstant> Taken(const Layer& maker, const std::map<std::string, Tens
 Result<WholeConstant> WholeConstantOf(const Scene& scene, const Tensor& constant) {
   if (scene.record == nullptr || constant.dtype() != DType::kF32 || constant.empty())
     return Status::NotFound("no record of the import");
+  const std::map<std::string, Tensor>& constants = scene.record->folded.constants;
+  const Layer* equal = nullptr;  // makes the same values elsewhere
+  bool transposed = false;
   for (const Layer& layer : scene.record->folded.layers) {
     if (layer.kind != OpKind::kPlumbDequantizeLinear) continue;
-    const auto made = scene.record->folded.constants.find(layer.outputs[0]);
-    if (made == scene.record->folded.constants.end() || made->second.dtype() != DType::kF32 ||
+    const auto made = constants.find(layer.outputs[0]);
+    if (made == constants.end() || made->second.dtype() != DType::kF32 ||
         made->second.NumElements() != constant.NumElements())
       continue;
+    if (made->second.raw() == constant.raw()) return Taken(layer, constants, constant, false);
+    if (equal != nullptr) continue;
     const bool same = IsSame(made->second, constant);
     if (!same && !IsTransposed(made->second, constant)) continue;
-    return Taken(layer, scene.record->folded.constants, constant, !same);
+    equal = &layer;
+    transposed = !same;
   }
-  return Status::NotFound("no DequantizeLinear made it");
+  if (equal == nullptr) return Status::NotFound("no DequantizeLinear made it");
+  return Taken(*equal, constants, constant, transposed);
 }
 
 }  // namespace plumb
