@@ -159,15 +159,40 @@ TEST(IntegerRules, MeansOfWindowsDivideByWhatLiesInside) {
   EXPECT_TRUE(By("TFLite's rule for average pools", step).empty());
 }
 
+// A mean of 4 in steps of 4 is a sixteenth of the sum: 24 gives 1.5 and 40 gives 2.5.
+TEST(IntegerRules, MeansOfAxes) {
+  IntegerStep step = Result8(IntegerForm::kReduceMean, 3, 4, 1);
+  step.operands = {{Doubles({24, -24, 40}), 1, 0, false}};
+  step.count = 4;
+  EXPECT_EQ(By("TFLite's rule for means (", step), (Integers{3, -1, 4}));
+  EXPECT_EQ(By("TFLite's rule for means by XNNPACK", step), (Integers{3, -1, 3}));
+  step.count = 3;  // the factor is 2^30 * 2 / 3, cut off, at 2^-33: a twelfth
+  EXPECT_EQ(By("TFLite's rule for means (", step), (Integers{3, -1, 4}));
+  step.count = 0;
+  EXPECT_TRUE(By("TFLite's rule for means (", step).empty());
+  EXPECT_TRUE(By("TFLite's rule for means by XNNPACK", step).empty());
+}
+
+// Equal scores have 128 steps each; of e^0 to e^-1 the shares are 187.15 and 68.85 of 256.
+TEST(IntegerRules, TfliteSoftmax) {
+  IntegerStep step = Result8(IntegerForm::kSoftmax, 4, 0x1p-8f, -128);
+  step.shape = {2, 2};
+  step.axis = 1;
+  step.operands = {{Doubles({7, 7, 10, 0}), 0.1f, 0, false}};
+  EXPECT_EQ(By("TFLite's rule for softmax", step), (Integers{0, 0, 59, -59}));
+  step.operands[0].scale = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(By("TFLite's rule for softmax", step).empty());
+}
+
 // Equal scores share alike: 128 / 2; of two that lie far apart one has all.
 TEST(IntegerRules, SoftmaxByTable) {
   IntegerStep step = Result8(IntegerForm::kSoftmax, 4, 0x1p-7f, -128);
   step.shape = {2, 2};
   step.axis = 1;
   step.operands = {{Doubles({7, 7, 100, -100}), 0.1f, 0, false}};
-  EXPECT_EQ(By("softmax", step), (Integers{-64, -64, 0, -128}));
+  EXPECT_EQ(By("ONNX Runtime's rule for softmax", step), (Integers{-64, -64, 0, -128}));
   step.scale = 0.0040f;  // 1 / scale is 249.99998: cut off to 249, whose half is 124.5
-  EXPECT_EQ(By("softmax", step), (Integers{-4, -4, 121, -128}));
+  EXPECT_EQ(By("ONNX Runtime's rule for softmax", step), (Integers{-4, -4, 121, -128}));
 }
 
 TEST(IntegerRules, SayNothingBeyondThirtyTwoBits) {

@@ -131,6 +131,7 @@ class StepReader {
       case OpKind::kMul: return ReadScaledSums(base).ok() ? Status::Ok() : ReadPair(base, IntegerForm::kTimes);
       case OpKind::kPooling:
       case OpKind::kPlumbAveragePool: return ReadMean(base);
+      case OpKind::kReduceMean: return ReadReducedMean(base);
       case OpKind::kSoftmax: return ReadSoftmax(base);
       default: break;
     }
@@ -324,6 +325,23 @@ class StepReader {
       sum = std::nearbyint(sum * static_cast<double>(count));
     }
     step_.operands = std::move(x);
+    return Status::Ok();
+  }
+
+  Status ReadReducedMean(const Layer& base) {
+    PLUMB_ASSIGN_OR_RETURN(std::vector<IntegerOperand> x, sources_.Take({base.inputs[0]}));
+    PLUMB_RETURN_IF_ERROR(SumUp(base, {x[0].whole}));
+    const int64_t means = step_.sums.NumElements();
+    if (base.inputs.size() != 1 || means < 1 || x[0].whole.NumElements() % means != 0)
+      return Status::NotSupported("no mean");
+    step_.count = x[0].whole.NumElements() / means;
+    PLUMB_ASSIGN_OR_RETURN(x[0].whole, step_.sums.Clone());
+    for (int64_t i = 0; i < means; ++i) {
+      double& sum = x[0].whole.data<double>()[i];
+      sum = std::nearbyint(sum * static_cast<double>(step_.count));
+    }
+    step_.operands = std::move(x);
+    step_.form = IntegerForm::kReduceMean;
     return Status::Ok();
   }
 

@@ -14,13 +14,13 @@
 
 namespace plumb {
 
-enum class IntegerForm { kProduct, kSum, kTimes, kMean, kWindowMean, kSoftmax };
+enum class IntegerForm { kProduct, kSum, kTimes, kMean, kWindowMean, kReduceMean, kSoftmax };
 
 struct IntegerStep {
   IntegerForm form = IntegerForm::kProduct;
-  // kSum, kTimes: both operands, shaped like the result; kSoftmax: its input; kMean, kWindowMean: its sums.
+  // kSum, kTimes: both operands, shaped like the result; kSoftmax: its input; of means: the sums.
   std::vector<IntegerOperand> operands;
-  int64_t count = 1;            // kMean: of each sum
+  int64_t count = 1;            // kMean, kReduceMean: of each sum
   std::vector<int64_t> counts;  // kWindowMean: of each sum its own
   int axis = 0;                 // kSoftmax
   // kProduct: exact sums, the bias included (f64), each times the scale of its channel, i / inner % scales.size().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What TFLite's reference kernels compute from integers, as published: real factors as 31 bits and a shift, rounded
-// twice (gemmlowp) or once. Not yet compared with LiteRT.
+// twice (gemmlowp) or once; and what LiteRT 2.3's optimised kernels and XNNPACK were seen to do on x86 with AVX-512.
 #include <algorithm>
 #include <cmath>
 
@@ -156,6 +156,68 @@ bool MeanOfIntegers(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
+// MEAN: the division by the count goes into the factor, which then has less than 31 bits.
+bool MeanInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  FixedFactor factor = FixedFactorOf(static_cast<double>(x.scale) / static_cast<double>(step.scale));
+  if (!factor.valid || step.count < 1 || step.count > kInt32Max) return false;
+  const int more = std::min(std::ilogb(static_cast<double>(step.count)), 31 + factor.shift);
+  factor.multiplier = factor.multiplier * (int64_t{1} << more) / step.count;
+  factor.shift -= more;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = x.whole.data<double>()[i];
+    int64_t whole = 0;
+    if (!(std::fabs(sum) <= kLargestSum) || !RoundedTwice(static_cast<int64_t>(sum), factor, &whole)) return false;
+    (*integers)[i] = Limited(step, whole);
+  }
+  return true;
+}
+
+// MEAN by XNNPACK: the sum times in / (out * count).
+bool MeanInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  if (step.count < 1) return false;
+  const float factor = x.scale / (step.scale * static_cast<float>(step.count));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = x.whole.data<double>()[i];
+    int64_t whole = 0;
+    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max)) ||
+        !RoundedToRange(step, static_cast<float>(sum) * factor, &whole))
+      return false;
+    (*integers)[i] = whole + step.zero;
+  }
+  return true;
+}
+
+// SOFTMAX of 8 bits: a table of exp, an f32 sum in order, times 1 / (sum * scale); unsigned ones round halves up.
+bool SoftmaxByExp(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
+  if (terms < 1 || step.high - step.low != 255 || (step.low == 0 && step.zero != 0)) return false;
+  float table[256];  // by how far an integer lies below the row's largest
+  for (int i = 0; i < 256; ++i) table[i] = std::exp(-x.scale * static_cast<float>(i));
+  const double* whole = x.whole.data<double>();
+  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
+    const int64_t first = row / inner * inner * terms + row % inner;
+    double most = whole[first];
+    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
+    float sum = 0;
+    for (int64_t t = 0; t < terms; ++t) {
+      const double below = most - whole[first + t * inner];
+      if (!(below <= 255)) return false;
+      sum += table[static_cast<int>(below)];
+    }
+    const float inverse = 1.0f / (sum * step.scale);
+    for (int64_t t = 0; t < terms; ++t) {
+      const float share = table[static_cast<int>(most - whole[first + t * inner])] * inverse;
+      if (!(share >= 0 && share < 0x1p30f)) return false;
+      const float rounded = step.low == 0 ? std::floor(share + 0.5f) : std::nearbyint(share);
+      (*integers)[static_cast<size_t>(first + t * inner)] = Limited(step, static_cast<int64_t>(rounded));
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<IntegerRule> TfliteRules() {
@@ -175,6 +237,12 @@ std::vector<IntegerRule> TfliteRules() {
       {IntegerForm::kMean, "TFLite's rule for average pools (an exact sum, halves away from zero)", MeanOfIntegers},
       {IntegerForm::kWindowMean, "TFLite's rule for average pools (an exact sum, halves away from zero)",
        MeanOfIntegers},
+      {IntegerForm::kReduceMean, "TFLite's rule for means (the count in a factor of 31 bits, rounded twice)",
+       MeanInFixedPoint},
+      {IntegerForm::kReduceMean, "TFLite's rule for means by XNNPACK (an exact sum times an f32 scale, half to even)",
+       MeanInF32},
+      {IntegerForm::kSoftmax, "TFLite's rule for softmax (a table of exp, an f32 sum, times 1 / (sum * scale))",
+       SoftmaxByExp},
   };
 }
 

@@ -53,10 +53,15 @@ bool IsOff(const LayerReport& layer) { return layer.verdict == Verdict::kWrong |
 
 }  // namespace
 
+bool MakesIntegers(const StepRecord& record) {
+  return !record.device.empty() && std::none_of(record.device.begin(), record.device.end(),
+                                                [](const Tensor& output) { return IsFloat(output.dtype()); });
+}
+
 void NarrowProducts::Note(const StepRecord& record, size_t position) {
   std::string type = looks_ ? ProductOf(record.group) : "";
   if (looks_ && type.empty() && !record.narrow.empty()) type = kGather;
-  if (type.empty() || record.report.verdict == Verdict::kNotTested) return;
+  if (type.empty() || record.report.verdict == Verdict::kNotTested || MakesIntegers(record)) return;
   OfOperator& of_type = operators_[type];
   of_type.possible.insert(position);
   if (record.narrow.empty()) return;

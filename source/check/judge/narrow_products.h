@@ -16,6 +16,9 @@
 
 namespace plumb {
 
+// Whether all outputs are the model's own integers, which say nothing of the precision that made them.
+bool MakesIntegers(const StepRecord& record);
+
 class NarrowProducts {
  public:
   NarrowProducts() = default;  // looks for nothing

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "check/judge/narrow_products.h"
 #include "check/numbers/half_storage.h"
 #include "check/numbers/winograd_spread.h"
 #include "reference/sum/winograd.h"
@@ -64,6 +65,7 @@ bool OtherProducts::PutOff(const StepRecord& record, const StepJudge& judge, siz
     const NumericModel& model = way.evidence.model();
     const std::string type = OperatorOf(record.group, model);
     if (type.empty()) continue;
+    if (MakesIntegers(record) && model.products.algorithm != Numerics::kWinograd) continue;
     if (model.products.algorithm == Numerics::kWinograd && !plumb::MayBeWinograd(record.group)) continue;
     LayerReport tried = record.report;
     const bool explained = trial && !way.evidence.hopeless(beyond_) && TryProduct(record, judge, model, &tried);

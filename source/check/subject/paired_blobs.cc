@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/log.h"
@@ -13,6 +14,7 @@
 #include "check/subject/layouts.h"
 #include "check/subject/paired_layers.h"
 #include "graph/file_order.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {
@@ -26,6 +28,35 @@ std::string Listed(const std::vector<std::string>& names) {
     text += fmt::format("{}{}'", i == 0 ? "'" : ", '", names[i]);
   if (names.size() > kMaxListed) text += fmt::format(" and {} more", names.size() - kMaxListed);
   return text;
+}
+
+// By blob: the scale of the DequantizeLinear that made it, where that is one, and what was moved since.
+std::map<std::string, double> StepsOfReals(const Graph& graph) {
+  std::map<std::string, double> steps;
+  for (const Layer& layer : graph.layers) {
+    if (layer.inputs.empty()) continue;
+    if (layer.kind == OpKind::kPlumbDequantizeLinear) {
+      const auto scale = graph.constants.find(layer.inputs[1]);
+      if (scale != graph.constants.end() && scale->second.NumElements() == 1 && scale->second.ValueAt(0) > 0)
+        steps[layer.outputs[0]] = scale->second.ValueAt(0);
+    } else if (GetOp(layer.kind).moves_data_only && layer.kind != OpKind::kConcat) {
+      const auto moved = steps.find(layer.inputs[0]);
+      const double step = moved == steps.end() ? 0 : moved->second;
+      for (const std::string& blob : layer.outputs) {
+        if (step > 0) steps[blob] = step;
+      }
+    }
+  }
+  return steps;
+}
+
+// Whether each of the f32 values is a whole number of steps: then the format that they fit into says nothing of a run.
+bool AreWholeSteps(const Tensor& reals, double step) {
+  if (reals.dtype() != DType::kF32) return false;
+  const float* values = reals.data<float>();
+  return std::all_of(values, values + reals.NumElements(), [&](float value) {
+    return static_cast<float>(std::nearbyint(static_cast<double>(value) / step) * step) == value;
+  });
 }
 
 // [N,C,spatial...] of the shape that is [N,spatial...,C].
@@ -255,6 +286,7 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
   std::map<std::string, std::string> activated;
   const TellingBlobs tells(graph);
+  const std::map<std::string, double> steps = StepsOfReals(graph);
   for (const auto& [blob, index] : paired_) {
     const StoredTensor& stored = set_.tensors()[index];
     const BlobInfo& info = expected_.at(blob);
@@ -279,7 +311,9 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     }
     const bool input = std::any_of(graph.inputs.begin(), graph.inputs.end(),
                                    [&name = blob](const GraphInput& g) { return g.name == name; });
-    if (info.dtype == DType::kF32) halves[blob] = HalfValuesOf(value);
+    const auto step = steps.find(blob);
+    const bool integers_own = step != steps.end() && AreWholeSteps(value, step->second);
+    if (info.dtype == DType::kF32 && !integers_own) halves[blob] = HalfValuesOf(value);
     if (input || info.dtype != DType::kF32) continue;
     const auto activation = activations.find(blob);
     if (activation != activations.end() && paired_.count(activation->second.output) == 0 &&
