@@ -179,9 +179,25 @@ TEST(IntegerRules, TfliteSoftmax) {
   step.shape = {2, 2};
   step.axis = 1;
   step.operands = {{Doubles({7, 7, 10, 0}), 0.1f, 0, false}};
-  EXPECT_EQ(By("TFLite's rule for softmax", step), (Integers{0, 0, 59, -59}));
+  EXPECT_EQ(By("TFLite's rule for softmax (", step), (Integers{0, 0, 59, -59}));
   step.operands[0].scale = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(By("TFLite's rule for softmax", step).empty());
+  EXPECT_TRUE(By("TFLite's rule for softmax (", step).empty());
+}
+
+// Two equal scores have a half each, less what the tables lose; of 10 and more below the other one has nothing.
+TEST(IntegerRules, TfliteSoftmaxOf16Bits) {
+  IntegerStep step = Result8(IntegerForm::kSoftmax, 4, 0x1p-15f, 0);
+  step.low = -32768;
+  step.high = 32767;
+  step.shape = {2, 2};
+  step.axis = 1;
+  step.operands = {{Doubles({7, 7, 30000, -30000}), 0x1p-10f, 0, false}};
+  EXPECT_EQ(By("TFLite's rule for softmax of 16 bits", step), (Integers{16384, 16384, 32766, 2}));
+  step.operands[0].scale = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(By("TFLite's rule for softmax of 16 bits", step).empty());
+  step.operands[0].scale = 1;
+  step.zero = 1;
+  EXPECT_TRUE(By("TFLite's rule for softmax of 16 bits", step).empty());
 }
 
 // Equal scores share alike: 128 / 2; of two that lie far apart one has all.

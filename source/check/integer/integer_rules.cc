@@ -11,6 +11,7 @@
 
 #include "check/integer/cut_group.h"
 #include "check/integer/stepwise.h"
+#include "op/core/op.h"
 
 namespace plumb {
 namespace {
@@ -79,10 +80,24 @@ std::optional<CutGroup> PartOf(const std::vector<IntegerRule>& family, const Sce
   }
 }
 
-bool IsQuantised(const StepRecord& record, size_t output) {
-  const int maker = MakerIn(record.group, record.group.outputs[output].blob);
-  return maker >= 0 && record.device[output].dtype() == DType::kI64 &&
-         record.group.members[static_cast<size_t>(maker)]->kind == OpKind::kPlumbQuantizeLinear;
+// The blob of the QuantizeLinear whose integers a blob is, moved or not; "": another operator's.
+std::string QuantisedAs(const LayerGroup& group, std::string blob) {
+  for (int maker = MakerIn(group, blob); maker >= 0; maker = MakerIn(group, blob)) {
+    const Layer& layer = *group.members[static_cast<size_t>(maker)];
+    if (layer.kind == OpKind::kPlumbQuantizeLinear) return blob;
+    if (!GetOp(layer.kind).moves_data_only || layer.inputs.empty()) break;
+    blob = layer.inputs[0];
+  }
+  return "";
+}
+
+// The output that follows from the integers of the blob.
+Result<Tensor> Moved(const Scene& scene, const StepRecord& record, const std::string& blob, const std::string& output,
+                     const Tensor& integers) {
+  if (blob == output) return integers;
+  const CutGroup part = CutTo(record.group, record.inputs, {output}, {{blob, integers}});
+  PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayValues(part.group, part.inputs, *scene.blobs));
+  return replay.values[0];
 }
 
 }  // namespace
@@ -107,16 +122,19 @@ const std::vector<IntegerRule>& AllIntegerRules() {
 
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output) {
   FollowedRule found;
-  found.quantised = IsQuantised(record, output);
-  if (!found.quantised) return found;
-  const std::string& blob = record.group.outputs[output].blob;
+  const std::string& written = record.group.outputs[output].blob;
+  const std::string blob = QuantisedAs(record.group, written);
   const Tensor& device = record.device[output];
+  found.quantised = !blob.empty() && device.dtype() == DType::kI64;
+  if (!found.quantised) return found;
   for (const auto& family : {OnnxRuntimeRules(), TfliteRules()}) {
     size_t missing = 0;
     const std::optional<CutGroup> part = PartOf(family, scene, record, blob, &missing);
     if (!part.has_value()) continue;
     const auto is_it = [&](const char* words, const Tensor& integers) {
-      const int64_t differing = CountDiffering(integers, device);
+      const auto moved = Moved(scene, record, blob, written, integers);
+      if (!moved.ok()) return false;
+      const int64_t differing = CountDiffering(*moved, device);
       const bool nearer = found.nearest.empty() || differing < found.differing;
       if (nearer && std::strncmp(words, kTflite, std::strlen(kTflite)) != 0)
         found.nearest = words, found.differing = differing;

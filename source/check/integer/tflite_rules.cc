@@ -218,6 +218,65 @@ bool SoftmaxByExp(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
+// A function from [low, high] to integers of 2^-15, in 512 pieces between which lies a straight line.
+class TableOf16Bits {
+ public:
+  TableOf16Bits(double low, double high, double (*function)(double)) {
+    const double step = (high - low) / 512;
+    const auto whole = [&](double x) { return std::round(function(x) * kOne); };
+    for (int i = 0; i <= 512; ++i) {
+      const double x = low + i * step, value = whole(x);
+      const double between = std::round((function(x + step) * kOne + value) / 2);
+      // Half of what the line is off by in the middle of the piece.
+      const double bias = i == 512 ? 0 : std::round((between - whole(x + step / 2)) / 2);
+      table_[i] = static_cast<int64_t>(std::clamp(value - bias, -32768.0, 32767.0));
+    }
+  }
+  int64_t Of(int64_t x) const {
+    const int64_t at = std::clamp<int64_t>(x, -32768, 32767), piece = 256 + (at >> 7);
+    return table_[piece] + (((table_[piece + 1] - table_[piece]) * (at & 127) + 64) >> 7);
+  }
+
+ private:
+  static constexpr double kOne = 32768;
+  int64_t table_[513];
+};
+
+// SOFTMAX of 16 bits: exp of [-10, 0] and 1 / (1 + x) of [0, 1] by tables.
+bool SoftmaxOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
+  constexpr int64_t kMostTerms = 65535;  // whose exps of 15 bits have a sum of 31
+  if (terms < 1 || terms > kMostTerms || step.high - step.low != 65535 || step.zero != 0) return false;
+  const FixedFactor factor = FixedFactorOf(static_cast<double>(x.scale) / (10.0 / 65535.0));
+  static const TableOf16Bits exp(-10, 0, [](double v) { return std::exp(v); });
+  static const TableOf16Bits inverse(0, 1, [](double v) { return 1 / (1 + v); });
+  const double* whole = x.whole.data<double>();
+  std::vector<int64_t> exps(static_cast<size_t>(terms));
+  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
+    const int64_t first = row / inner * inner * terms + row % inner;
+    double most = whole[first];
+    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
+    int64_t sum = 0;
+    for (int64_t t = 0; t < terms; ++t) {
+      const double below = most - whole[first + t * inner];
+      int64_t scaled = 0;
+      if (!(below <= 65535) || !RoundedTwice(-static_cast<int64_t>(below), factor, &scaled)) return false;
+      exps[static_cast<size_t>(t)] = exp.Of(scaled + 32767);
+      sum += exps[static_cast<size_t>(t)];
+    }
+    if (sum < 2) return false;
+    const int bits = std::ilogb(static_cast<double>(sum)) + 1;  // 2 to 31
+    const int64_t mantissa = (sum * (int64_t{1} << (31 - bits)) + (1 << 13)) >> 14;
+    const int64_t reciprocal = inverse.Of(mantissa - (1 << 15) - (1 << 16));
+    for (int64_t t = 0; t < terms; ++t) {
+      const int64_t share = (exps[static_cast<size_t>(t)] * reciprocal + (int64_t{1} << (bits - 2))) >> (bits - 1);
+      (*integers)[static_cast<size_t>(first + t * inner)] = std::clamp<int64_t>(share, 0, 32767);
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<IntegerRule> TfliteRules() {
@@ -243,6 +302,8 @@ std::vector<IntegerRule> TfliteRules() {
        MeanInF32},
       {IntegerForm::kSoftmax, "TFLite's rule for softmax (a table of exp, an f32 sum, times 1 / (sum * scale))",
        SoftmaxByExp},
+      {IntegerForm::kSoftmax, "TFLite's rule for softmax of 16 bits (tables of exp and of 1 / (1 + x))",
+       SoftmaxOf16Bits},
   };
 }
 
