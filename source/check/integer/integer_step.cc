@@ -122,6 +122,10 @@ class StepReader {
       case OpKind::kConvolution:
         if (ParamOf<ConvolutionParam>(base).activation != kActivationNone) break;
         return ReadProduct(base);
+      case OpKind::kDeconvolution:
+        if (ParamOf<ConvolutionParam>(base).activation != kActivationNone || ParamOf<ConvolutionParam>(base).group != 1)
+          break;
+        return ReadProduct(base);
       case OpKind::kConvolution1D:
         if (ParamOf<Convolution1DParam>(base).activation != kActivationNone) break;
         return ReadProduct(base);
@@ -192,7 +196,7 @@ class StepReader {
     }
     PLUMB_RETURN_IF_ERROR(SumUp(plain, {x[0].whole}));
     PLUMB_RETURN_IF_ERROR(ReadWeightScales(base, whole, x[0].scale));
-    step_.knows_terms = true;
+    step_.knows_terms = base.kind != OpKind::kDeconvolution;  // whose faults are others
     step_.product = plain;
     step_.x = x[0];
     return bias == nullptr ? Status::Ok() : AddBias(*bias);
@@ -220,14 +224,18 @@ class StepReader {
   // Of each output channel: one for all its weights.
   Status ReadWeightScales(const Layer& base, const WholeConstant& weight, float scale_of_x) {
     const Shape& w = weight.whole.shape();
-    const bool columns = base.kind == OpKind::kMatMul;
+    const bool columns = base.kind == OpKind::kMatMul, second = base.kind == OpKind::kDeconvolution;
     if (columns && ParamOf<MatMulParam>(base).weight_position != 1) return Status::NotSupported("weights first");
-    const int64_t channels = columns ? (w.rank() < 2 ? 1 : w[w.rank() - 1]) : w[0];
-    const int64_t each = std::max<int64_t>(1, weight.whole.NumElements() / std::max<int64_t>(1, channels));
+    if (second && w.rank() < 2) return Status::NotSupported("weights of one dim");
+    const int64_t channels = columns ? (w.rank() < 2 ? 1 : w[w.rank() - 1]) : w[second ? 1 : 0];
+    // So many weights of one channel lie side by side.
+    const int64_t each = columns  ? 1
+                         : second ? w.CountFrom(2)
+                                  : weight.whole.NumElements() / std::max<int64_t>(1, channels);
     std::vector<float> scales(static_cast<size_t>(channels), 0);
     const float* scale = weight.scale.data<float>();
     for (int64_t i = 0; i < weight.scale.NumElements(); ++i) {
-      float& own = scales[static_cast<size_t>(columns ? i % channels : i / each)];
+      float& own = scales[static_cast<size_t>(i / each % channels)];
       if (own != 0 && own != scale[i]) return Status::NotSupported("several scales in one channel");
       own = scale[i];
     }
