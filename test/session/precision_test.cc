@@ -172,6 +172,23 @@ TEST(Precision, CopiesOfAnImageAreNoSixteenBitsAndNoGrid) {
   EXPECT_EQ(Guilty(Judge(graph, Computed(shifted, image, plain))), "sub") << "k / 255 - 127 / 255 lies on a grid";
 }
 
+// k / 256 is a bf16; the model's own integers say so, and not the runtime's format.
+TEST(Precision, DequantisedIntegersAreNoSixteenBits) {
+  const Shape shape{1, 3, 20, 20};
+  Graph graph = GraphOf({MakeLayer(OpKind::kPlumbDequantizeLinear, "reals", {"x", "step"}, {"y"})}, shape);
+  graph.inputs[0] = {"x", DType::kI64, shape};
+  graph.constants["step"] = Constant(0x1p-8f);
+  Tensor integers = Tensor::Create(DType::kI64, shape).value(), reals = Tensor::Create(DType::kF32, shape).value();
+  for (int64_t i = 0; i < integers.NumElements(); ++i) {
+    integers.data<int64_t>()[i] = i * 37 % 256 - 128;
+    reals.data<float>()[i] = static_cast<float>(integers.data<int64_t>()[i]) * 0x1p-8f;
+  }
+  const RunReport run = Judge(graph, {{"x", integers}, {"y", reals}});
+  EXPECT_EQ(run.Count(Verdict::kAligned), 1);
+  EXPECT_EQ(run.judged_as, "NCHW, fp32");
+  EXPECT_TRUE(run.computed_as.empty());
+}
+
 TEST(Precision, WholeNumbersAreNoSixteenBitsAndNoGrid) {
   Graph graph =
       GraphOf({MakeLayer(OpKind::kMul, "mul", {"x", "k"}, {"m"}), MakeLayer(OpKind::kFloor, "floor", {"m"}, {"f"}),
