@@ -67,7 +67,7 @@ def main():
     everything = networks.collect(options.work / "tflite_networks", options.packages)
     if not everything:
         packages.skip("no package can be downloaded")
-    failed, count = [], 0
+    failed, count, layers = [], 0, collections.Counter()
     for network in everything:
         for kernels in options.kernels.split(",") if options.only in str(network.path) else ():
             began = time.monotonic()
@@ -75,11 +75,12 @@ def main():
             known = network.path.name in NOT_IN_LITERT and word == "not in LiteRT"
             good = word.split()[0] in ("ALIGNED", "GREY", "ROUNDS") or known
             count += 1
+            layers.update(verdicts)
             failed += [] if good else [f"{network.path.name} {kernels}"]
             print(f"{'ok  ' if good else 'FAIL'} {network.package} {network.path.name} {kernels}: {word} {verdicts} "
                   f"{time.monotonic() - began:.1f} s {'' if good else why[:300]}", flush=True)
     print(f"{count - len(failed)} of {count} runs of {len(everything)} networks are as they should be; not: "
-          f"{', '.join(failed) or 'none'}")
+          f"{', '.join(failed) or 'none'}; layers: {dict(layers)}")
     sys.exit(1 if failed or not count else 0)
 
 
