@@ -161,7 +161,7 @@ int Main(int argc, char** argv) {
   CommandLine line("model_convert", "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
                    kExamples);
   Declare(&line, &options);
-  line.Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+  line.Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
               {"--output", "PREFIX or a folder: where the two files go"},
               {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
               {"--constant", "NAME=16000: make this network input a constant"},

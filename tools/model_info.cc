@@ -328,8 +328,7 @@ std::string GridText(const ModelTensor& tensor) {
 Status PrintTensors(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ModelTensor> tensors, ModelTensors(path));
   const bool several = !tensors.empty() && tensors.back().graph > 0;
-  TextTable table(
-      {{"index"}, {"tensor", 0, false, true}, {"type"}, {"shape"}, {"scale, zero point", 2}, {"buffer", 1}});
+  TextTable table({{"index"}, {"tensor", 0, false, true}, {"type"}, {"shape"}, {"scale, zero point"}, {"buffer", 1}});
   for (const ModelTensor& tensor : tensors) {
     const std::string index = several ? fmt::format("{}:{}", tensor.graph, tensor.index) : std::to_string(tensor.index);
     const std::string held = tensor.bytes == 0 ? "" : fmt::format(" ({} bytes)", tensor.bytes);
@@ -359,7 +358,7 @@ int Main(int argc, char** argv) {
   command_line.Flag("--all", &all, "every layer, also of a model of more than 50");
   command_line.Flag("--tensors", &tensors, "of a .tflite: each tensor's index, name, type, shape, scale and buffer");
   command_line.Add("--json", &json, "write the same as JSON");
-  command_line.Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+  command_line.Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
                       {"--device", "what these can run; default: every device present"},
                       {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
                       {"--all", "every layer, also of a model of more than 50"},

@@ -455,7 +455,7 @@ int Main(int argc, char** argv) {
   Options options;
   CommandLine command_line("model_run", "Runs a network on one device, writes its outputs and times it.", kExamples);
   Declare(&options, &command_line);
-  command_line.Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+  command_line.Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
                       {"--device", "X86, which is the default, NAIVE, ARM, OPENCL or VULKAN"},
                       {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
                       {"--shape", "NAME=1,3,224,224, where the model leaves it open"},

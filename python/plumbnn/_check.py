@@ -49,7 +49,7 @@ def check(
     """Runs the model layer by layer beside the float64 reference and judges every layer.
 
     Args:
-        model: a path (.onnx, .tnnproto), an .onnx as bytes, what `load` returned, or a
+        model: a path (.onnx, .tflite, .tnnproto), an .onnx as bytes, what `load` returned, or a
             torch.nn.Module, which is exported at the inputs.
         devices: "X86", a list, or "ALL" (those present but NAIVE), which is the default; with a
             subject the default is none. device: the same.

@@ -106,7 +106,7 @@ def load(
     open_shapes: Shapes | None = None,
     seed: int = 1,
 ) -> Model:
-    """Loads a model: .onnx, also as bytes, or .tnnproto with the .tnnmodel beside it.
+    """Loads a model: .onnx, also as bytes, .tflite, or .tnnproto with the .tnnmodel beside it.
 
     Args:
         weights: the .tnnmodel, where it has another name. Without one they are drawn by `seed`.

@@ -100,7 +100,7 @@ void DeviceCheckOptions::AddTo(CommandLine* c) {
   c->Flag("--all", &all, "every step; otherwise those that are not aligned and the five nearest to their bounds");
   c->Flag("--full", &full, "every step with every number");
   c->Add("--json", &json, "write what each machine reported as JSON");
-  c->Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+  c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
             {"--adb", "SERIAL: a phone, as `adb devices` lists it"},
             {"--ssh", "USER@HOST: a board whose key is known"},
             {"--device", "ARM, NAIVE, a list, or ALL, which is the default"},

@@ -50,7 +50,7 @@ void Options::AddTo(CommandLine* c) {
   for (const char* other : {"--subject", "--golden"})
     c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
   c->Check([=] { return CheckDeviceOptions(*c); });
-  c->Brief({{"--model", "x.onnx, or x.tnnproto with its x.tnnmodel beside it"},
+  c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
             {"--device", "X86, OPENCL, a list, or ALL, which is the default"},
             {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
             {"--shape", "NAME=1,3,224,224, where the model leaves it open"},
