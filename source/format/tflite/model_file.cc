@@ -30,7 +30,11 @@ Status CheckIndices(const flatbuffers::Vector<int32_t>* indices, int64_t count, 
 Status CheckQuantization(const schema::QuantizationParameters& grid, const Shape& shape) {
   const size_t scales = grid.scale() == nullptr ? 0 : grid.scale()->size();
   const size_t zeros = grid.zero_point() == nullptr ? 0 : grid.zero_point()->size();
-  if (scales == 0 || grid.details_type() != schema::QuantizationDetails::NONE) return Status::Ok();
+  if (static_cast<int>(grid.details_type()) >= static_cast<int>(schema::QuantizationDetails::BlockwiseQuantization)) {
+    return Status::NotSupported(
+        "its scales are those of blocks, which Plumb does not read; quantise it with one scale, or one per channel");
+  }
+  if (scales == 0) return Status::Ok();
   if (zeros != scales && zeros > 1)
     return Status::CorruptModel(fmt::format("it has {} scales and {} zero points", scales, zeros));
   if (scales == 1) return Status::Ok();

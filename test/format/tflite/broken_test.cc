@@ -91,6 +91,24 @@ TEST(TfliteBrokenTest, ABufferHasTheTensorsSize) {
             "model 'x.tflite': operator 0 'y' (ADD): tensor 1 'w': expects 12 bytes for [3], found a buffer of 8");
 }
 
+// A file that says more of its scales than Plumb reads means other weights.
+TEST(TfliteBrokenTest, ScalesOfBlocksAreRefusedAndOthersAreCounted) {
+  const auto with = [](schema::QuantizationDetails details, const std::vector<float>& scale) {
+    TfliteModel m;
+    TensorSpec spec{schema::TensorType::INT8, scale, std::vector<int64_t>(scale.size())};
+    spec.details = details;
+    const int x = m.Input("x", {3}), w = m.Constant<int8_t>("w", {3}, {1, 2, 3}, spec), y = m.Tensor("y", {3});
+    m.Op(Code::ADD, {x, w}, {y}, schema::CreateAddOptions(m.builder()));
+    return ErrorOf(&m, {y});
+  };
+  const auto custom = static_cast<schema::QuantizationDetails>(1);
+  EXPECT_EQ(with(schema::QuantizationDetails::BlockwiseQuantization, {0.5f}),
+            "model 'x.tflite': subgraph 0: tensor 1 'w': its scales are those of blocks, which Plumb does not read; "
+            "quantise it with one scale, or one per channel");
+  EXPECT_EQ(with(custom, {0.5f, 0.25f}),
+            "model 'x.tflite': subgraph 0: tensor 1 'w': it has 2 scales along axis 0 of [3]");
+}
+
 TEST(TfliteBrokenTest, AShapeHasNoNegativeDim) {
   TfliteModel m;
   const int x = m.Input("x", {2, -3}), y = m.Tensor("y", {2});

@@ -24,6 +24,7 @@ struct TensorSpec {
   std::vector<int64_t> zero_point;
   int axis = 0;
   bool variable = false;
+  schema::QuantizationDetails details = schema::QuantizationDetails::NONE;  // without a table
 };
 
 class TfliteModel {
@@ -119,8 +120,7 @@ class TfliteModel {
     flatbuffers::Offset<schema::QuantizationParameters> grid = 0;
     if (!spec.scale.empty()) {
       grid = schema::CreateQuantizationParameters(builder_, 0, 0, builder_.CreateVector(spec.scale),
-                                                  builder_.CreateVector(spec.zero_point),
-                                                  schema::QuantizationDetails::NONE, 0, spec.axis);
+                                                  builder_.CreateVector(spec.zero_point), spec.details, 0, spec.axis);
     }
     tensors_.push_back(schema::CreateTensor(builder_, builder_.CreateVector(dims), spec.type, buffer,
                                             builder_.CreateString(name), grid, spec.variable));
