@@ -50,7 +50,22 @@ struct WeightLayout {
 WeightLayout MakeWeightLayout(const SumGeometry& geometry);
 
 // Order in which the terms of a sum are added.
-enum class TermOrder { kChannelFirst, kKernelFirst };  // (c, kernel), (kernel, c)
+struct TermOrder {
+  bool kernel_first = false;  // (kernel, c) instead of (c, kernel)
+  // Above 1: every so many terms of (c, kernel) in a row, then their right neighbours, and so on: what accumulators
+  // that take turns hold, one behind the other.
+  int64_t lanes = 1;
+  bool plain() const { return !kernel_first && lanes == 1; }
+  // Which term comes as the t-th.
+  int64_t At(int64_t t, int64_t terms) const;
+};
+
+inline int64_t TermOrder::At(int64_t t, int64_t terms) const {
+  if (lanes == 1) return t;
+  const int64_t length = terms / lanes, longer = terms % lanes, in_longer = longer * (length + 1);
+  if (t < in_longer) return t / (length + 1) + t % (length + 1) * lanes;
+  return longer + (t - in_longer) / length + (t - in_longer) % length * lanes;
+}
 
 }  // namespace plumb::reference
 

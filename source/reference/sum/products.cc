@@ -11,6 +11,9 @@ struct SideArrays {
   std::vector<std::vector<double>> extra, added, drift;
 };
 
+// Accumulators that take turns, of vector kernels: sums that 8 or 2 of them hold are not much larger.
+constexpr int64_t kTurns[] = {4, 16};
+
 bool OrdersDiffer(const SumGeometry& g) { return g.in_channels > g.groups && g.kernel_size() > 1; }
 
 void RunPass(const SumKernels& kernels, const SumPass& pass) {
@@ -76,10 +79,11 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   const bool bias_last = bounded && bound.level >= 1 && (operands.bias != nullptr || later);
   const bool both_orders = bounded && bound.level >= 1 && OrdersDiffer(geometry);
   const bool drift = bounded && bound.level >= 2;
+  const int64_t terms = geometry.in_channels / geometry.groups * geometry.kernel_size();
   const size_t size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());
   for (SumWork& w : work) {
     if (w.image.tau == nullptr) continue;
-    if (bias_last || both_orders) w.extra = side.extra.emplace_back(size).data();
+    if (bias_last || both_orders || drift) w.extra = side.extra.emplace_back(size).data();
     if (drift || uncertain) w.added = side.added.emplace_back(size).data();
     if (drift) w.drift = side.drift.emplace_back(size).data();
   }
@@ -102,11 +106,16 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   pass.sink = SumSink::kSquares;
   if (bias_last) RunPass(kernels, pass);
   if (both_orders) {
-    pass.order = TermOrder::kKernelFirst;
+    pass.order = {true, 1};
+    RunPass(kernels, pass);
+  }
+  for (const int64_t lanes : kTurns) {
+    if (!drift || terms <= lanes) continue;
+    pass.order = {false, lanes};
     RunPass(kernels, pass);
   }
   pass.sink = SumSink::kValues;
-  pass.order = TermOrder::kChannelFirst;
+  pass.order = {};
   pass.sources = SourcesSumOfProducts(work, [](const SumWork& w) { return w.image.input; });
   RunPass(kernels, pass);
 }

@@ -3,14 +3,16 @@
 // rounding may carry a device from y. Convolution (1-D to 3-D), Deconvolution, InnerProduct and MatMul are all this.
 //
 // The bound is "The rule (measured)" of tolerance.md. Per output element, with s_j the partial sums:
-//   sigma^2 = u^2 max over the orders (c, kernel) and (kernel, c) of sum_j s_j^2 + u_out^2 y^2 + (1.5 d)^2
+//   sigma^2 = u^2 max over the orders of sum_j s_j^2 + u_out^2 y^2 + (1.5 d)^2
+// with the orders (c, kernel), (kernel, c), and those of 4 and of 16 accumulators that take turns (TermOrder, plan.h).
 //   tau     = sqrt((8 sigma)^2 + sum (w tau_x)^2) + 2^-126 (K + sum |x| + sum |w|)
 // s_j are sampled at 16 block ends, each weighted with its block's length; the bias (and what is added later) is the
 // first or the last partial sum, the larger counts; d is how far a serial fp32 sum strays. It comes in levels of
 // growing cost, each at least as wide as the one before, so that a checker which finds a layer aligned at a low level
 // is done:
-//   0: order (c, kernel) with the bias first, in the same pass as the values   1: both orders, bias first and last   2:
-//   and d
+//   0: order (c, kernel) with the bias first, in the same pass as the values
+//   1: (kernel, c), too, and the bias first and last
+//   2: all orders, and d
 // Results are the same bits for every thread count and instruction set.
 #ifndef PLUMB_REFERENCE_SUM_PRODUCTS_H_
 #define PLUMB_REFERENCE_SUM_PRODUCTS_H_

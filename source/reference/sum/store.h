@@ -31,7 +31,7 @@ struct SumPass {
   const std::vector<SumWork>* work = nullptr;
   SumBound bound;
   SumSink sink = SumSink::kValues;
-  TermOrder order = TermOrder::kChannelFirst;
+  TermOrder order;
   ConstReals weight;                // operands->weight, or weight_tau
   std::vector<ConstReals> sources;  // per image: its input, or input_tau; a null one is left out of the pass
   bool square = false;              // use squares of weights and inputs

@@ -50,7 +50,7 @@ class TileSweep {
     term_block_ = kernels.tile_vectors * 8 < kTile ? kNarrowTermBlock : kTermBlock;
     slab_ = (pass.sink == SumSink::kValues || pass.sink == SumSink::kVariance ? 2 : 3) * kTile;
     // Term t of an output channel is element t of its weights.
-    contiguous_ = !g.transposed && (taps_ == 1 || pass.order == TermOrder::kChannelFirst);
+    contiguous_ = !g.transposed && pass.order.lanes == 1 && (taps_ == 1 || !pass.order.kernel_first);
     for (const AxisTap& z : phase.axis[0].taps) {
       for (const AxisTap& y : phase.axis[1].taps) {
         for (const AxisTap& x : phase.axis[2].taps) {
@@ -177,12 +177,13 @@ void TileSweep::MakeJobs(int64_t begin, int64_t end) {
 void TileSweep::MakeOffsets(int64_t k0, int64_t k1) {
   x_offset_.resize(static_cast<size_t>(k1 - k0));
   w_offset_.resize(static_cast<size_t>(k1 - k0));
-  const bool channel_first = pass_.order == TermOrder::kChannelFirst;
+  const bool kernel_first = pass_.order.kernel_first;
   const int64_t in_volume = pass_.geometry->in_pixels();
-  for (int64_t k = k0; k < k1; ++k) {
-    const int64_t c = channel_first ? k / taps_ : k % in_;
-    const size_t tap = static_cast<size_t>(channel_first ? k % taps_ : k / in_);
-    const size_t i = static_cast<size_t>(k - k0);
+  for (int64_t t = k0; t < k1; ++t) {
+    const int64_t k = pass_.order.At(t, terms_);
+    const int64_t c = kernel_first ? k % in_ : k / taps_;
+    const size_t tap = static_cast<size_t>(kernel_first ? k / in_ : k % taps_);
+    const size_t i = static_cast<size_t>(t - k0);
     x_offset_[i] = pointwise_ ? c * in_volume : (c - band_first_) * band_.channel_size() + tap_offsets_[tap];
     w_offset_[i] = c * weights_.per_in + kernel_index_[tap];
   }
@@ -211,9 +212,9 @@ void TileSweep::GatherPointwise(const TileJob& job, int64_t first, int64_t count
 
 void TileSweep::GatherBlock(int64_t k0, int64_t k1) {
   const int64_t count = k1 - k0;
-  const bool channel_first = pass_.order == TermOrder::kChannelFirst;
-  const int64_t first = channel_first ? k0 / taps_ : 0;
-  const int64_t channels = (channel_first ? (k1 - 1) / taps_ + 1 : in_) - first;
+  const bool in_turn = pass_.order.plain();  // else the terms are of all channels
+  const int64_t first = in_turn ? k0 / taps_ : 0;
+  const int64_t channels = (in_turn ? (k1 - 1) / taps_ + 1 : in_) - first;
   const int64_t plane_size = channels * band_.channel_size();
   double* band = pointwise_ ? nullptr : Scratch(ScratchSlot::kBand, num_planes_ * plane_size + kSlack);
   const bool refill = !pointwise_ && (band_count_ != channels || band_first_ != first);
