@@ -19,6 +19,7 @@ struct CheckArguments {
   std::vector<std::string> files;
   bool has_range = false;
   double lo = 0, hi = 0;
+  bool probe = false;
   std::string subject_path, golden_path, python;
   Arrays subject, golden;
   bool run_onnxruntime = false, run_litert = false;
@@ -45,6 +46,8 @@ SessionOptions ToSessionOptions(const CheckArguments& a) {
   options.inputs.files = a.files;
   if (a.has_range) options.inputs.range = {a.lo, a.hi};
   options.inputs.seed = a.model.seed;
+  options.inputs.exercise = a.probe;
+  options.inputs.exercised_layers = a.layers;
   options.subject = ToSource(a.subject_path, a.subject);
   options.golden = ToSource(a.golden_path, a.golden);
   options.run_onnxruntime = a.run_onnxruntime;
@@ -144,6 +147,7 @@ void BindCheck(nb::module_& m) {
              a.lo = lo;
              a.hi = hi;
            })
+      .def_rw("probe", &CheckArguments::probe)
       .def_rw("subject_path", &CheckArguments::subject_path)
       .def_rw("golden_path", &CheckArguments::golden_path)
       .def_rw("python", &CheckArguments::python)

@@ -37,6 +37,7 @@ def check(
     constants: Mapping[str, Any] | None = None,
     seed: int = 1,
     input_range: tuple[float, float] | None = None,
+    probe: bool = False,
     names: Mapping[str, str] | None = None,
     pair_by_order: bool = False,
     layout: str | None = None,
@@ -60,6 +61,7 @@ def check(
         subject: what another runtime computed, to be judged: a path, arrays by blob name, or a
             function that is called with each blob's name and returns an array or None.
         weights, shapes, constants: as `load` has them.
+        probe: draw many inputs and take the one that exercises the weakest layers most.
         names: blob -> tensor of subject or golden, where they differ.
         pair_by_order: pair what no name pairs by its place in the order.
         layout: "NCHW" or "NHWC" of subject and golden; arithmetic: "fp32", "fp16", ... Found,
@@ -102,6 +104,8 @@ def check(
     if input_range is not None:
         arguments.set_range(*input_range)
         command += ["--input-range", ",".join(f"{value:g}" for value in input_range)]
+    arguments.probe = probe
+    command += ["--probe"] if probe else []
     command += _take_golden(arguments, golden, saved)
     _take_subject(arguments, subject, saved)
     arguments.names = dict(names or {})

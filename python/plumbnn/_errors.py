@@ -16,6 +16,7 @@ _WORDS = {
     "ComparisonRule::atol": "atol",
     "ComparisonRule::kind": "rule",
     "ComparisonRule::rtol": "rtol",
+    "InputOptions::exercise": "probe",
     "InputOptions::files": "inputs",
     "InputOptions::values": "inputs",
     "InputOptions::range": "input_range",

@@ -56,6 +56,14 @@ class GivenTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             plumbnn.dump(DIGITS, folder + "/d", IMAGE, "NAIVE")
 
+    def test_a_probe_is_said_and_reproduced(self):
+        report = plumbnn.check(DIGITS, device="NAIVE", probe=True)
+        self.assertTrue(report.aligned)
+        self.assertTrue(report.json["inputs"][1].startswith("probe: "), report.json["inputs"])
+        self.assertIn(" --probe", report.json["reproduce"])
+        with self.assertRaisesRegex(plumbnn.Error, "^probe draws the network inputs, and they are given"):
+            plumbnn.check(DIGITS, device="NAIVE", inputs=IMAGE, probe=True)
+
     def test_wrong_types_are_one_sentence(self):
         mistakes = [
             (lambda: plumbnn.load(3), "model: expected a path, found int"),
