@@ -70,15 +70,6 @@ inline std::vector<Term> TermsOf(const SumGeometry& g, const float* x, const flo
   return terms;
 }
 
-// The terms of each of so many accumulators that take turns, one behind the other.
-inline std::vector<Term> InTurns(const std::vector<Term>& terms, size_t lanes) {
-  std::vector<Term> sorted;
-  for (size_t lane = 0; lane < lanes; ++lane) {
-    for (size_t k = lane; k < terms.size(); k += lanes) sorted.push_back(terms[k]);
-  }
-  return sorted;
-}
-
 struct Sampled {
   long double first = 0, last = 0;  // sums of squares with the bias as first and as last partial sum
   double d = 0;
@@ -118,12 +109,6 @@ inline PlainSum Bounded(std::vector<Term> terms, long double bias, int level, lo
   const double count = static_cast<double>(terms.size());
   const Sampled one = Sample(terms, bias), begun = Sample(terms, bias + later);
   long double squares = one.first;
-  for (const size_t lanes : {4, 16}) {
-    if (level < 2) break;
-    const std::vector<Term> turns = InTurns(terms, lanes);
-    const Sampled some = Sample(turns, bias), some_begun = Sample(turns, bias + later);
-    squares = std::max({squares, some.first, some.last, some_begun.first});
-  }
   if (level >= 1) {
     squares = std::max({squares, one.last, begun.first});
     std::stable_sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return a.tap < b.tap; });

@@ -76,11 +76,13 @@ bool OtherProducts::PutOff(const StepRecord& record, const StepJudge& judge, siz
   return any;
 }
 
-bool OtherProducts::MayBeWinograd(size_t position) const {
+const LayerReport* OtherProducts::AsWinograd(size_t position) const {
   for (const Way& way : ways_) {
-    if (way.evidence.model().products.algorithm == Numerics::kWinograd) return way.waiting.count(position) != 0;
+    const auto waiting = way.waiting.find(position);
+    if (way.evidence.model().products.algorithm == Numerics::kWinograd && waiting != way.waiting.end())
+      return &waiting->second;
   }
-  return false;
+  return nullptr;
 }
 
 bool OtherProducts::OneMayBeWinograd() const {

@@ -25,8 +25,9 @@ class OtherProducts {
   // it is to wait.
   bool PutOff(const StepRecord& record, const StepJudge& judge, size_t position);
 
-  // Whether Winograd's algorithm would explain a step that waits.
-  bool MayBeWinograd(size_t position) const;
+  // What a step that waits would be reported as if it were computed by Winograd's algorithm; null: that does not
+  // explain it.
+  const LayerReport* AsWinograd(size_t position) const;
   // Whether only one step of the run may be so computed: it has no like.
   bool OneMayBeWinograd() const;
   // Whether its errors are spread as those of one of the algorithm's forms (winograd_spread.h). record.replay: the

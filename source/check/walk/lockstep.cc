@@ -210,16 +210,20 @@ Status Lockstep::ForwardEnd(int) {
 }
 
 // A step that Winograd's algorithm explains, though too few others speak for it.
-void Lockstep::NameLoneWinograd(StepRecord* record) const {
+void Lockstep::NameLoneWinograd(const LayerReport& as_winograd, StepRecord* record) const {
   LayerReport& report = record->report;
+  if (OtherProducts::IsSpreadAsWinograd(*record, *scene_.blobs)) {
+    report = as_winograd;
+    report.cause = "computed by Winograd's algorithm";
+    report.reason = report.cause + ", as its errors are spread: runtimes choose it layer by layer";
+    return;
+  }
   const bool alone = products_.OneMayBeWinograd();
-  const bool spread = OtherProducts::IsSpreadAsWinograd(*record, *scene_.blobs);
   const std::string says =
       fmt::format("Winograd's algorithm would explain it (SessionOptions::arithmetic fp32+winograd), {}",
-                  spread  ? "and its errors are spread as that spreads them: runtimes choose it layer by layer"
-                  : alone ? "and no other layer here may be so computed"
-                          : "but neither do other layers speak for that nor are its errors spread so");
-  if (!alone && !spread) {
+                  alone ? "and no other layer here may be so computed"
+                        : "but neither do other layers speak for that nor are its errors spread so");
+  if (!alone) {
     report.reason += (report.reason.empty() ? "" : "; ") + says;
     return;
   }
@@ -252,7 +256,8 @@ Status Lockstep::SettleProducts() {
     const StepBudget budget(record.group.members.size());
     if (options_.causes) explainers_.Explain(&record);
     narrow_.Note(record, position);
-    if (record.report.cause.empty() && products_.MayBeWinograd(position)) NameLoneWinograd(&record);
+    const LayerReport* as_winograd = products_.AsWinograd(position);
+    if (record.report.cause.empty() && as_winograd != nullptr) NameLoneWinograd(*as_winograd, &record);
     const Status handed_over = HandOverWrong(record);
     report_.layers[position] = std::move(record.report);
     return handed_over;

@@ -57,7 +57,7 @@ class Lockstep : public Observer {
   Status SettleNarrow();
   Status SettleIntegers();
   void AddCosts();
-  void NameLoneWinograd(StepRecord* record) const;
+  void NameLoneWinograd(const LayerReport& as_winograd, StepRecord* record) const;
   // Drops what nobody will read any more.
   void Release(const StepInfo& step);
 

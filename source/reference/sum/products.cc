@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/sum/products.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "reference/sum/tiles.h"
 
 namespace plumb::reference {
@@ -8,10 +11,10 @@ namespace {
 
 // Buffers of the bound's costly parts, one each per image that wants a tau.
 struct SideArrays {
-  std::vector<std::vector<double>> extra, added, drift;
+  std::vector<std::vector<double>> extra, turns, added, drift;
 };
 
-// Accumulators that take turns, of vector kernels: sums that 8 or 2 of them hold are not much larger.
+// Accumulators that take turns, of vector kernels: what 8 or 2 of them hold is not much larger.
 constexpr int64_t kTurns[] = {4, 16};
 
 bool OrdersDiffer(const SumGeometry& g) { return g.in_channels > g.groups && g.kernel_size() > 1; }
@@ -61,6 +64,38 @@ void AddDrift(const std::vector<SumWork>& work, size_t size) {
   }
 }
 
+// The sums of squares that accumulators hold count in the output channels where neighbouring terms cancel: there they
+// are far larger. Elsewhere they are another draw of the same, and the largest of several would only widen the bound.
+// Few pixels may be so by chance: then all channels are looked at together.
+void AddTurns(const SumGeometry& g, const std::vector<double>& turns, double* extra) {
+  constexpr double kCancelling = 8;
+  constexpr int64_t kFew = 16;
+  const int64_t size = g.out_channels * g.out_pixels(), length = g.out_pixels() < kFew ? size : g.out_pixels();
+  for (int64_t at = 0; at < size; at += length) {
+    const double* turn = turns.data() + at;
+    double* plain = extra + at;
+    const double sum = std::accumulate(plain, plain + length, 0.0);
+    if (!(std::accumulate(turn, turn + length, 0.0) > kCancelling * sum)) continue;
+    for (int64_t p = 0; p < length; ++p) plain[p] = std::max(plain[p], turn[p]);
+  }
+}
+
+// Of sources that are the bounded images' inputs.
+void SumInTurns(const SumKernels& kernels, SumPass pass, SideArrays* side) {
+  const SumGeometry& g = *pass.geometry;
+  std::vector<SumWork> work = *pass.work;
+  for (SumWork& w : work) {
+    if (w.extra != nullptr)
+      w.extra = side->turns.emplace_back(static_cast<size_t>(g.out_channels * g.out_pixels())).data();
+  }
+  pass.work = &work;
+  for (const int64_t lanes : kTurns) {
+    pass.order = {false, lanes};
+    RunPass(kernels, pass);
+  }
+  for (size_t i = 0; i < side->turns.size(); ++i) AddTurns(g, side->turns[i], side->extra[i].data());
+}
+
 }  // namespace
 
 void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, const std::vector<SumImage>& images,
@@ -79,7 +114,6 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
   const bool bias_last = bounded && bound.level >= 1 && (operands.bias != nullptr || later);
   const bool both_orders = bounded && bound.level >= 1 && OrdersDiffer(geometry);
   const bool drift = bounded && bound.level >= 2;
-  const int64_t terms = geometry.in_channels / geometry.groups * geometry.kernel_size();
   const size_t size = static_cast<size_t>(geometry.out_channels * geometry.out_pixels());
   for (SumWork& w : work) {
     if (w.image.tau == nullptr) continue;
@@ -104,16 +138,12 @@ void SumOfProducts(const SumGeometry& geometry, const SumOperands& operands, con
     AddDrift(work, size);
   }
   pass.sink = SumSink::kSquares;
-  if (bias_last) RunPass(kernels, pass);
+  if (bias_last || drift) RunPass(kernels, pass);
   if (both_orders) {
     pass.order = {true, 1};
     RunPass(kernels, pass);
   }
-  for (const int64_t lanes : kTurns) {
-    if (!drift || terms <= lanes) continue;
-    pass.order = {false, lanes};
-    RunPass(kernels, pass);
-  }
+  if (drift) SumInTurns(kernels, pass, &side);
   pass.sink = SumSink::kValues;
   pass.order = {};
   pass.sources = SourcesSumOfProducts(work, [](const SumWork& w) { return w.image.input; });
