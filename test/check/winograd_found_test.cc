@@ -122,6 +122,21 @@ TEST(WinogradFound, FaultsOfThatSizeStayWrong) {
   }
 }
 
+// The runtime is known to choose the algorithm: what it would explain elsewhere is no fault, as far as anybody can
+// tell.
+TEST(WinogradFound, BesideOneThatIsSoComputedOthersAreGrey) {
+  const Graph graph = Chain();
+  Stored subject = RunOf(graph, {4});
+  Tensor& y = subject.blobs.at(Blob(8));
+  y.data<float>()[500] += 2e-5f;
+  const RunReport run = Judge(graph, subject);
+  EXPECT_EQ(run.layers[4].verdict, Verdict::kAligned);
+  EXPECT_EQ(run.layers[7].verdict, Verdict::kGrey);
+  EXPECT_NE(run.layers[7].reason.find("other layers here are so computed"), std::string::npos) << run.layers[7].reason;
+  y.data<float>()[500] += 0.01f;
+  EXPECT_EQ(Judge(graph, subject).first_wrong, 7);
+}
+
 // A network's only 3x3 convolution has no like to differ from; a fault in it is wrong.
 TEST(WinogradFound, TheOnlyOneOfANetworkIsNoFault) {
   Graph graph = Chain();

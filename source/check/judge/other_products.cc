@@ -110,8 +110,7 @@ bool OtherProducts::IsSpreadAsWinograd(const StepRecord& record, const BlobTable
   });
 }
 
-Status OtherProducts::Settle(const std::vector<const StepInfo*>& steps,
-                             const std::function<Status(size_t position)>& explain, RunReport* run) const {
+std::vector<size_t> OtherProducts::Settle(const std::vector<const StepInfo*>& steps, RunReport* run) const {
   const Way* found = nullptr;
   for (const Way& way : ways_) {
     const bool more = found == nullptr || way.evidence.explained() > found->evidence.explained();
@@ -126,18 +125,19 @@ Status OtherProducts::Settle(const std::vector<const StepInfo*>& steps,
       if (adopted) chosen = &layer;
     }
   }
+  std::vector<size_t> left;
   for (const auto& [position, layer] : settled) {
     if (layer != nullptr) {
       run->layers[position] = *layer;
     } else {
-      PLUMB_RETURN_IF_ERROR(explain(position));
+      left.push_back(position);
     }
   }
-  if (found == nullptr) return Status::Ok();
+  if (found == nullptr) return left;
   run->found_arithmetic = found->evidence.model().arithmetic;
   run->found_because = found->evidence.Because(beyond_);
   for (ComputedAs& computed : found->evidence.Computed()) run->computed_as.push_back(std::move(computed));
-  return Status::Ok();
+  return left;
 }
 
 }  // namespace plumb

@@ -6,7 +6,6 @@
 #ifndef PLUMB_CHECK_JUDGE_OTHER_PRODUCTS_H_
 #define PLUMB_CHECK_JUDGE_OTHER_PRODUCTS_H_
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,10 +32,9 @@ class OtherProducts {
   // Whether its errors are spread as those of one of the algorithm's forms (winograd_spread.h). record.replay: the
   // direct bound.
   static bool IsSpreadAsWinograd(const StepRecord& record, const BlobTable& blobs);
-  // Once the run is known: gives those that wait the report by what was found, which is noted in `run`; for the others
-  // `explain` says what PutOff kept back.
-  Status Settle(const std::vector<const StepInfo*>& steps, const std::function<Status(size_t position)>& explain,
-                RunReport* run) const;
+  // Once the run is known: gives those that wait the report by what was found, which is noted in `run`. Returns the
+  // others: what PutOff kept back is to be said of them.
+  std::vector<size_t> Settle(const std::vector<const StepInfo*>& steps, RunReport* run) const;
 
  private:
   struct Way {

@@ -12,6 +12,7 @@
 #include "check/judge/judge.h"
 #include "check/judge/one_sided.h"
 #include "check/numbers/stored_half.h"
+#include "check/walk/lone_winograd.h"
 #include "graph/file_order.h"
 #include "plumb/tool/support.h"
 
@@ -209,32 +210,6 @@ Status Lockstep::ForwardEnd(int) {
   return Status::Ok();
 }
 
-// A step that Winograd's algorithm explains, though too few others speak for it.
-void Lockstep::NameLoneWinograd(const LayerReport& as_winograd, StepRecord* record) const {
-  LayerReport& report = record->report;
-  if (OtherProducts::IsSpreadAsWinograd(*record, *scene_.blobs)) {
-    report = as_winograd;
-    report.cause = "computed by Winograd's algorithm";
-    report.reason = report.cause + ", as its errors are spread: runtimes choose it layer by layer";
-    return;
-  }
-  const bool alone = products_.OneMayBeWinograd();
-  const std::string says =
-      fmt::format("Winograd's algorithm would explain it (SessionOptions::arithmetic fp32+winograd), {}",
-                  alone ? "and no other layer here may be so computed"
-                        : "but neither do other layers speak for that nor are its errors spread so");
-  if (!alone) {
-    report.reason += (report.reason.empty() ? "" : "; ") + says;
-    return;
-  }
-  report.verdict = std::min(report.verdict, Verdict::kGrey);
-  report.reason = says;
-  for (OutputReport& output : report.outputs) {
-    if (output.verdict >= Verdict::kGrey) output.reason = says;
-    output.verdict = std::min(output.verdict, Verdict::kGrey);
-  }
-}
-
 Result<StepRecord> Lockstep::Reopen(size_t position) {
   StepRecord record(*scene_.steps[position]);
   record.report = std::move(report_.layers[position]);
@@ -251,18 +226,25 @@ Result<StepRecord> Lockstep::Reopen(size_t position) {
 
 // What After keeps back of a step that was put off.
 Status Lockstep::SettleProducts() {
-  const auto explain = [this](size_t position) -> Status {
+  const std::vector<size_t> left = products_.Settle(scene_.steps, &report_);
+  LoneWinograd lone(&products_, scene_.blobs);
+  for (const size_t position : left) {
+    if (products_.AsWinograd(position) == nullptr) continue;
+    PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
+    lone.Note(position, record);
+    report_.layers[position] = std::move(record.report);
+  }
+  for (const size_t position : left) {
     PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
     const StepBudget budget(record.group.members.size());
     if (options_.causes) explainers_.Explain(&record);
     narrow_.Note(record, position);
-    const LayerReport* as_winograd = products_.AsWinograd(position);
-    if (record.report.cause.empty() && as_winograd != nullptr) NameLoneWinograd(*as_winograd, &record);
+    if (record.report.cause.empty()) lone.Name(position, &record);
     const Status handed_over = HandOverWrong(record);
     report_.layers[position] = std::move(record.report);
-    return handed_over;
-  };
-  return products_.Settle(scene_.steps, explain, &report_);
+    PLUMB_RETURN_IF_ERROR(handed_over);
+  }
+  return Status::Ok();
 }
 
 // Of steps that came before the first whose products were named as of fewer bits.

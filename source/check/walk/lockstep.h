@@ -57,7 +57,6 @@ class Lockstep : public Observer {
   Status SettleNarrow();
   Status SettleIntegers();
   void AddCosts();
-  void NameLoneWinograd(const LayerReport& as_winograd, StepRecord* record) const;
   // Drops what nobody will read any more.
   void Release(const StepInfo& step);
 
