@@ -140,12 +140,34 @@ struct LayerReport {
   const OutputReport* Worst() const;
 };
 
+// What the errors that a layer introduces do to a network output: the remaining network is computed by the reference,
+// once behind what the device made of the layer, once behind what it should be (check/walk/answer_effects.h).
+struct LayerEffect {
+  int position = 0;          // in RunReport::layers
+  double share = 0;          // of the output's whole error, signed: errors may cancel, and shares exceed 1
+  double max_abs = 0;        // the largest difference that it makes
+  double margin = 0;         // of scores whose top-1 changed: by how much it moves the two against each other
+  int64_t top1_healed = -1;  // of scores: with the reference from this layer on; -1: no scores
+};
+
+struct OutputEffect {
+  std::vector<LayerEffect> layers;  // wrong ones, the largest share first; empty: nothing is known
+  double others = 0;                // the share of all other layers: with the above the shares add up to 1
+  double others_max_abs = 0;
+  int others_wrong = 0;  // how many of them are wrong, too
+  double max_abs = 0;    // of the whole error
+  // Of scores whose top-1 changed: how far the reference's top-1 leads the device's there, and how far the whole error
+  // moved the two against each other, at least as much.
+  double margin = 0, moved = 0, others_margin = 0;
+};
+
 // A network output on both sides.
 struct OutputSummary {
   std::string name;
   Tensor device;                     // as downloaded
   std::optional<DType> model_dtype;  // where the model says another one (Graph::model_dtypes)
   Tensor reference;                  // f64 (or the integer dtype)
+  OutputEffect effect;
 };
 
 // How much of a run was compared.

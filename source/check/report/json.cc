@@ -123,13 +123,38 @@ Json Extent(const Tensor& tensor) {
   return {{"min", JsonNumber(range.min)}, {"max", JsonNumber(range.max)}, {"mean", JsonNumber(range.mean)}};
 }
 
-Json ToJson(const OutputSummary& output) {
+// Of an output of which something is known.
+Json ToJson(const RunReport& run, const OutputEffect& effect) {
+  if (effect.layers.empty() && effect.moved == 0) return nullptr;
+  Json layers = Json::array();
+  for (const LayerEffect& layer : effect.layers) {
+    const StepInfo& step = run.layers[static_cast<size_t>(layer.position)].step;
+    layers.push_back({{"index", step.index},
+                      {"name", step.name},
+                      {"share", JsonNumber(layer.share)},
+                      {"max_abs", JsonNumber(layer.max_abs)},
+                      {"margin", JsonNumber(layer.margin)},
+                      {"top1_healed", layer.top1_healed < 0 ? Json() : Json(layer.top1_healed)}});
+  }
+  return {{"max_abs", JsonNumber(effect.max_abs)},
+          {"layers", std::move(layers)},
+          {"others",
+           {{"share", JsonNumber(effect.others)},
+            {"max_abs", JsonNumber(effect.others_max_abs)},
+            {"margin", JsonNumber(effect.others_margin)},
+            {"wrong", effect.others_wrong}}},
+          {"margin", JsonNumber(effect.margin)},
+          {"moved", JsonNumber(effect.moved)}};
+}
+
+Json ToJson(const RunReport& run, const OutputSummary& output) {
   Json json;
   json["name"] = output.name;
   json["dtype"] = DTypeName(output.model_dtype.value_or(output.device.dtype()));
   json["shape"] = output.device.shape().dims();
   json["device"] = Extent(output.device);
   if (!output.reference.empty()) json["reference"] = Extent(output.reference);
+  json["effect"] = ToJson(run, output.effect);
   if (!IsScoreVector(output.device.shape())) return json;
   json["device"]["top5"] = Top(output.device);
   if (output.reference.empty()) return json;
@@ -227,7 +252,7 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   json["first_wrong"] = nullptr;
   if (run.first_wrong >= 0) json["first_wrong"] = Identity(run.layers[static_cast<size_t>(run.first_wrong)]);
   json["outputs"] = Json::array();
-  for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(output));
+  for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(run, output));
   json["outputs_agree"] = nullptr;
   if (const auto agreement = WorstAgreement(run)) json["outputs_agree"] = JsonNumber(agreement->relative);
   json["layers"] = Json::array();

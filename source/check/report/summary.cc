@@ -18,6 +18,17 @@ std::string CountsText(const RunReport& run, const std::string& layers) {
       run.coverage.values, run.coverage.outputs, run.coverage.all_outputs);
 }
 
+// ", 96 % of it by 'conv3'"
+std::string LargestShareText(const RunReport& run, const std::string& name) {
+  for (const OutputSummary& output : run.outputs) {
+    if (output.name != name || output.effect.layers.empty()) continue;
+    const LayerEffect& largest = output.effect.layers[0];
+    return fmt::format(", {:.0f} % of it by '{}'", 100 * largest.share,
+                       run.layers[static_cast<size_t>(largest.position)].step.name);
+  }
+  return "";
+}
+
 // "outputs agree to 1.2e-07": what a wrong layer did to them.
 std::string AgreementText(const RunReport& run) {
   const auto worst = WorstAgreement(run);
@@ -28,7 +39,7 @@ std::string AgreementText(const RunReport& run) {
   const std::string which = run.outputs.size() > 1 ? fmt::format(" ('{}' the least)", worst->output) : "";
   char text[64];
   std::snprintf(text, sizeof(text), "; outputs agree to %.1e", worst->relative);
-  return text + which;
+  return text + which + LargestShareText(run, worst->output);
 }
 
 // "layer 3 'conv' (Convolution"; what was computed from constants before the network runs has no index.

@@ -213,10 +213,14 @@ std::string OutputText(const RunReport& run, const OutputSummary& output, const 
   text += line(run.device, output.device, top);
   if (output.reference.empty()) return text;
   text += line("reference", output.reference, expected);
-  if (!scores) return text;
-  return text + (top[0] == expected[0]
-                     ? fmt::format("    top-1 is the same: #{}\n", top[0])
-                     : fmt::format("    TOP-1 CHANGED: #{}, the reference says #{}\n", top[0], expected[0]));
+  if (scores) {
+    text += top[0] == expected[0]
+                ? fmt::format("    top-1 is the same: #{}\n", top[0])
+                : fmt::format("    TOP-1 CHANGED: #{}, the reference says #{}\n", top[0], expected[0]);
+  }
+  for (const std::string& sentence : EffectSentences(run, output))
+    text += Wrapped("    " + PrintableLine(sentence), style.width, 6) + "\n";
+  return text;
 }
 
 std::string MatchLine(const InputMatch& match) {

@@ -7,17 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "check/core/scores.h"
 #include "plumb/report.h"
 
 namespace plumb {
 
 // "Convolution+ReLU": the members' types in order.
 std::string TypesOf(const StepInfo& step);
-
-// [N], [1,N], [1,N,1,1] with N >= 5: what people take the top-5 of.
-bool IsScoreVector(const Shape& shape);
-// Indices of the largest values, largest first, ties by index, NaN last.
-std::vector<int64_t> TopIndices(const Tensor& tensor, int count);
 
 // The network output that differs most between the device and the reference's own run.
 struct Agreement {
@@ -27,6 +23,10 @@ struct Agreement {
 };
 // Nothing where no output has a reference.
 std::optional<Agreement> WorstAgreement(const RunReport& run);
+
+// "'conv3' makes 96 % of its error, everything else 4 %", and of scores that changed places what moved them; empty
+// where nothing is known.
+std::vector<std::string> EffectSentences(const RunReport& run, const OutputSummary& output);
 
 // What a run found, in one sentence; FormatSummary without the command.
 std::string VerdictSentence(const CheckedModel& checked, const RunReport& run);

@@ -103,6 +103,7 @@ Status Lockstep::ReadInputs(const LayerEvent& event, StepRecord* record) {
     }
     PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Input(i));
     PLUMB_ASSIGN_OR_RETURN(Inspected inspected, Inspect(value));
+    if (options_.inherited) effects_.NoteInput(port.blob, value);
     if (written_.HasChanged(port.blob, inspected.fingerprint)) record->changed = port.blob;
     written_.NoteRead(port.blob, inspected.fingerprint);
     record->inputs_finite = record->inputs_finite && inspected.finite;
@@ -137,6 +138,10 @@ Status Lockstep::After(const LayerEvent& event) {
     if (options_.causes) explainers_.Explain(record.get());
     narrow_.Note(*record, report_.layers.size());
     handed_over = HandOverWrong(*record);
+  }
+  if (options_.inherited) {
+    effects_.RunStep(record->group, *scene_.blobs, record->inputs);
+    effects_.NoteStep(report_.layers.size(), *record);
   }
   Release(event.step());
   report_.layers.push_back(std::move(report));
@@ -200,6 +205,10 @@ void Lockstep::Skip(const StepInfo& step, Verdict verdict, const std::string& re
   if (options_.inherited && own_inputs.size() == step.inputs.size()) {
     const Status own = own_.Run(record.group, own_inputs, *scene_.blobs);
     if (!own.ok()) record.report.reason += "; " + own.message();
+  }
+  if (options_.inherited) {
+    effects_.RunStep(record.group, *scene_.blobs, record.inputs);
+    effects_.NoteUnknown(record.group);
   }
   Release(step);
   report_.layers.push_back(std::move(record.report));
@@ -313,6 +322,7 @@ Result<RunReport> Lockstep::Finish() {
   explainers_.AddNotes(&report_);
   integers_.AddNotes(&report_);
   NoteOneSided(&report_);
+  effects_.Finish(report_, &report_.outputs);
   report_.peak_reference_bytes = own_.peak_bytes();
   for (LayerReport& layer : report_.layers) {
     for (OutputReport& output : layer.outputs) {
@@ -329,6 +339,7 @@ void Lockstep::Release(const StepInfo& step) {
   for (const PortInfo& port : step.inputs) {
     if (--readers_[port.blob] > 0) continue;
     own_.Release(port.blob);
+    effects_.Release(port.blob);
     written_.Release(port.blob);
   }
 }

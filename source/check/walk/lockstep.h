@@ -21,6 +21,7 @@
 #include "check/judge/step_judge.h"
 #include "check/judge/step_record.h"
 #include "check/judge/written_blobs.h"
+#include "check/walk/answer_effects.h"
 #include "plumb/check.h"
 
 namespace plumb {
@@ -73,6 +74,7 @@ class Lockstep : public Observer {
   OtherProducts products_;
   NarrowProducts narrow_;
   IntegerJudge integers_;
+  AnswerEffects effects_;             // with CheckOptions::inherited
   std::unique_ptr<StepRecord> open_;  // between Before and After
 };
 

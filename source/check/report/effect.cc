@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What wrong layers do to the network's outputs, in sentences.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "check/report/util.h"
+
+namespace plumb {
+namespace {
+
+// "96 %", "4.2 %".
+std::string Percent(double share) {
+  const double percent = 100 * share;
+  if (std::fabs(percent) < 0.1) return "less than 0.1 %";
+  return fmt::format(std::fabs(percent) < 9.95 ? "{:.1f} %" : "{:.0f} %", percent);
+}
+
+std::string NameOf(const RunReport& run, const LayerEffect& effect) {
+  return run.layers[static_cast<size_t>(effect.position)].step.name;
+}
+
+std::string OthersOf(const OutputEffect& effect) {
+  if (effect.others_wrong == 0) return "everything else";
+  return fmt::format("everything else ({} more {} wrong)", effect.others_wrong,
+                     effect.others_wrong == 1 ? "layer is" : "layers are");
+}
+
+std::string ShareSentence(const RunReport& run, const OutputEffect& effect) {
+  std::string text;
+  bool against = effect.others < -0.01;
+  for (const LayerEffect& layer : effect.layers) {
+    text += fmt::format("{}'{}' makes {}", text.empty() ? "" : ", ", NameOf(run, layer), Percent(layer.share));
+    if (text.find(" of its error") == std::string::npos) text += " of its error";
+    against = against || layer.share < -0.01;
+  }
+  text += fmt::format(", {} {}", OthersOf(effect), Percent(effect.others));
+  return text + (against ? "; what is below 0 cancels a part of the rest" : "");
+}
+
+// Of scores that changed places.
+std::string MarginSentence(const RunReport& run, const OutputEffect& effect) {
+  std::string text = fmt::format("their margin of {:.3g} was moved by {:.3g}: ", effect.margin, effect.moved);
+  if (effect.layers.empty()) {
+    if (effect.others_wrong > 0) return "";
+    return text + "no layer is wrong, rounding explains it";
+  }
+  for (const LayerEffect& layer : effect.layers)
+    text += fmt::format("{:.3g} by '{}', ", layer.margin, NameOf(run, layer));
+  return text + fmt::format("{:.3g} by {}", effect.others_margin, OthersOf(effect));
+}
+
+}  // namespace
+
+std::vector<std::string> EffectSentences(const RunReport& run, const OutputSummary& output) {
+  const OutputEffect& effect = output.effect;
+  std::vector<std::string> sentences;
+  if (!effect.layers.empty()) sentences.push_back(ShareSentence(run, effect));
+  if (effect.moved == 0) return sentences;
+  const std::string margin = MarginSentence(run, effect);
+  if (!margin.empty()) sentences.push_back(margin);
+  for (const LayerEffect& layer : effect.layers) {
+    sentences.push_back(
+        fmt::format("with the reference from '{}' on, top-1 is #{}", NameOf(run, layer), layer.top1_healed));
+  }
+  return sentences;
+}
+
+}  // namespace plumb

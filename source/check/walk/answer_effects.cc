@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/walk/answer_effects.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "check/core/inspect.h"
+#include "check/core/scores.h"
+
+namespace plumb {
+namespace {
+
+double Dot(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// Empty where one of the values is not finite.
+std::vector<double> Difference(const Tensor& a, const Tensor& b) {
+  std::vector<double> difference(static_cast<size_t>(a.NumElements()));
+  for (int64_t i = 0; i < a.NumElements(); ++i) {
+    const double d = a.ValueAt(i) - b.ValueAt(i);
+    if (!std::isfinite(d)) return {};
+    difference[static_cast<size_t>(i)] = d;
+  }
+  return difference;
+}
+
+double MaxAbs(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double v : values) largest = std::max(largest, std::fabs(v));
+  return largest;
+}
+
+int64_t TopOf(const Tensor& scores) { return TopIndices(scores, 1)[0]; }
+
+// Two classes that changed places.
+struct Flip {
+  bool is = false;
+  size_t expected = 0, found = 0;
+  double By(const std::vector<double>& error) const { return is ? error[found] - error[expected] : 0; }
+};
+
+Flip FlipOf(const OutputSummary& output) {
+  if (!IsScoreVector(output.device.shape())) return {};
+  Flip flip;
+  flip.expected = static_cast<size_t>(TopOf(output.reference));
+  flip.found = static_cast<size_t>(TopOf(output.device));
+  flip.is = flip.expected != flip.found;
+  return flip;
+}
+
+}  // namespace
+
+void AnswerEffects::RunStep(const LayerGroup& group, const BlobTable& blobs, const std::vector<Tensor>& constants) {
+  const auto run = [&](OwnRun* fork) {
+    const std::vector<Tensor> inputs = fork->InputsOf(group, blobs, constants);
+    return inputs.size() == group.inputs.size() && fork->Run(group, inputs, blobs).ok();
+  };
+  for (Fork& fork : forks_) fork.lost = fork.lost || !run(&fork.with) || !run(&fork.healed);
+}
+
+void AnswerEffects::NoteStep(size_t position, const StepRecord& record) {
+  const std::vector<Tensor>& replay = record.replay.values;
+  if (record.device.size() != record.group.outputs.size()) return NoteUnknown(record.group);
+  if (record.report.verdict == Verdict::kWrong && replay.size() == record.device.size() && forks_.size() < kMaxLayers) {
+    Fork fork;
+    fork.position = position;
+    std::map<std::string, Tensor> written;
+    for (size_t i = 0; i < replay.size(); ++i) written[record.group.outputs[i].blob] = record.device[i];
+    fork.lost = !fork.with.SetInputs(device_).ok() || !fork.healed.SetInputs(device_).ok() ||
+                !fork.with.SetInputs(written).ok();
+    fork.healed.Take(record.group, replay);
+    forks_.push_back(std::move(fork));
+  }
+  for (size_t i = 0; i < record.device.size(); ++i) device_[record.group.outputs[i].blob] = record.device[i];
+}
+
+void AnswerEffects::NoteUnknown(const LayerGroup& group) {
+  for (const LayerGroup::Port& port : group.outputs) device_.erase(port.blob);
+}
+
+void AnswerEffects::Release(const std::string& blob) {
+  device_.erase(blob);
+  for (Fork& fork : forks_) {
+    fork.with.Release(blob);
+    fork.healed.Release(blob);
+  }
+}
+
+OutputEffect AnswerEffects::EffectOn(const RunReport& run, const OutputSummary& output) const {
+  OutputEffect effect;
+  const std::vector<double> error = Difference(output.device, output.reference);
+  const double whole = Dot(error, error);
+  if (error.empty() || !(whole > 0) || !std::isfinite(whole)) return effect;
+  const bool scores = IsScoreVector(output.device.shape());
+  const Flip flip = FlipOf(output);
+  if (flip.is) {
+    effect.margin = output.reference.ValueAt(static_cast<int64_t>(flip.expected)) -
+                    output.reference.ValueAt(static_cast<int64_t>(flip.found));
+    effect.moved = flip.By(error);
+  }
+  effect.max_abs = MaxAbs(error);
+  effect.others = 1;
+  std::vector<double> left = error;
+  for (const Fork& fork : forks_) {
+    const Tensor *with = fork.with.Find(output.name), *healed = fork.healed.Find(output.name);
+    if (fork.lost || with == nullptr || healed == nullptr || with->shape() != output.device.shape()) continue;
+    const std::vector<double> part = Difference(*with, *healed);
+    if (part.empty()) continue;
+    LayerEffect layer;
+    layer.position = static_cast<int>(fork.position);
+    layer.share = Dot(part, error) / whole;
+    layer.max_abs = MaxAbs(part);
+    layer.margin = flip.By(part);
+    if (scores) layer.top1_healed = TopOf(*healed);
+    effect.others -= layer.share;
+    for (size_t i = 0; i < left.size(); ++i) left[i] -= part[i];
+    effect.layers.push_back(layer);
+  }
+  effect.others_max_abs = MaxAbs(left);
+  effect.others_margin = flip.By(left);
+  effect.others_wrong = run.Count(Verdict::kWrong) - static_cast<int>(effect.layers.size());
+  std::stable_sort(effect.layers.begin(), effect.layers.end(),
+                   [](const LayerEffect& a, const LayerEffect& b) { return std::fabs(a.share) > std::fabs(b.share); });
+  return effect;
+}
+
+void AnswerEffects::Finish(const RunReport& run, std::vector<OutputSummary>* outputs) const {
+  for (OutputSummary& output : *outputs) {
+    const bool both = !output.reference.empty() && output.device.shape() == output.reference.shape();
+    if (both && IsFloat(output.reference.dtype())) output.effect = EffectOn(run, output);
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// AnswerEffects: what the errors of wrong layers do to the network's outputs.
+//
+// Let H_k be an output of this network: the device computes the steps up to k, the reference all behind it. H_n is the
+// device's answer and H_0 the reference's, so the differences H_k - H_(k-1), each the effect of what step k alone
+// introduces, add up to the whole error, exactly and with their signs. For a wrong step both sides are computed: the
+// run forks there, once with the step's own values and once with those of its replay, and both forks go on beside the
+// reference's own run. What the forked steps leave over is the effect of all others together.
+// A fork costs what the own run costs from there on; kMaxLayers wrong steps are followed, the first ones.
+#ifndef PLUMB_CHECK_WALK_ANSWER_EFFECTS_H_
+#define PLUMB_CHECK_WALK_ANSWER_EFFECTS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "check/judge/own_run.h"
+#include "check/judge/step_record.h"
+
+namespace plumb {
+
+class AnswerEffects {
+ public:
+  static constexpr size_t kMaxLayers = 4;
+
+  // A blob as a step read it: network inputs are known by this.
+  void NoteInput(const std::string& blob, const Tensor& value) { device_.emplace(blob, value); }
+  // Every fork goes through the step, by the reference. constants: of the group's inputs, as OwnRun::InputsOf has them.
+  void RunStep(const LayerGroup& group, const BlobTable& blobs, const std::vector<Tensor>& constants);
+  // Of a step that was judged; a wrong one forks the run.
+  void NoteStep(size_t position, const StepRecord& record);
+  // Of a step whose values nobody has: what reads them cannot be forked behind it.
+  void NoteUnknown(const LayerGroup& group);
+  void Release(const std::string& blob);
+  // Fills the effects of outputs that both sides have.
+  void Finish(const RunReport& run, std::vector<OutputSummary>* outputs) const;
+
+ private:
+  struct Fork {
+    size_t position = 0;
+    bool lost = false;    // a step could not be replayed
+    OwnRun with, healed;  // the step's own values, its replay's
+  };
+  OutputEffect EffectOn(const RunReport& run, const OutputSummary& output) const;
+
+  std::map<std::string, Tensor> device_;  // live blobs
+  std::vector<Fork> forks_;
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_WALK_ANSWER_EFFECTS_H_
