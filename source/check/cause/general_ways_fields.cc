@@ -116,8 +116,12 @@ class OtherFields {
     Propose(fmt::format("with {} {}", NameOf(at), other[at].Words()), own_[at].Words(), other);
   }
 
+  // "axis" for the only one of a list of axes.
   std::string NameOf(size_t at) const {
-    return own_[at].index < 0 ? own_[at].name : fmt::format("{}[{}]", own_[at].name, own_[at].index);
+    const FieldValue& field = own_[at];
+    if (field.index < 0) return field.name;
+    if (field.index == 0 && !Find(field.name, 1)) return field.name == "axes" ? "axis" : field.name;
+    return fmt::format("{}[{}]", field.name, field.index);
   }
 
   std::optional<size_t> Find(const std::string& name, int index = -1) const {

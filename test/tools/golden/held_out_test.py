@@ -46,6 +46,16 @@ def first_wrong(o, model, tensors):
     return wrong[0].get("cause", ""), wrong[0]["reason"]
 
 
+def kind_of(found, words):
+    """words: what a right cause says; None: the fault is excused."""
+    if found is None:
+        return "excused" if words is None else "MISSED"
+    cause = found[0]
+    if words is None or not cause:
+        return "none"
+    return "right" if all(re.search(words, part) for part in cause.split("; or ")) else "WRONG"
+
+
 def main():
     o = options()
     o.work.mkdir(parents=True, exist_ok=True)
@@ -55,20 +65,19 @@ def main():
     from held_out_fourth import fourth_faults
     from held_out_more import more_faults
     from held_out_third import third_faults
-    count = {"right": 0, "none": 0, "WRONG": 0, "MISSED": 0}
+    count = {"right": 0, "none": 0, "WRONG": 0, "MISSED": 0, "excused": 0}
     lists = (all_faults, more_faults, third_faults, fourth_faults, fifth_faults)
     for name, model, tensors, words in (fault for faults in lists for fault in faults()):
         if o.only not in name:
             continue
         found = first_wrong(o, model, tensors)
         cause, reason = found or ("", "")
-        kind = ("MISSED" if found is None else "none" if not cause else
-                "right" if all(re.search(words, part) for part in cause.split("; or ")) else "WRONG")
+        kind = kind_of(found, words)
         count[kind] += 1
         print(f"{kind:6} {name}: {cause or 'hint: ' + reason}", flush=True)
     total = sum(count.values())
     print(f"{total} faults: {count['right']} right causes, {count['none']} without, {count['WRONG']} wrong, "
-          f"{count['MISSED']} not found")
+          f"{count['MISSED']} not found, {count['excused']} excused by doc/tolerance.md")
     sys.exit(0 if total and count["right"] >= SHARE * total and not count["WRONG"] and not count["MISSED"] else 1)
 
 
