@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cause "weights of another layer": a product of the step that has the weights, or weights and bias, of a layer of
-// its kind and shape, as a table of weights that is off by one hands them out.
+// The cause "weights of another layer": a product of the step that has the weights, the bias or both of a layer of its
+// kind where these have its shape, as a table of weights that is off by one hands them out.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,14 +14,25 @@ namespace {
 
 constexpr size_t kMostOthers = 12;
 
-// Layers whose weights the product could have, the nearest first.
-std::vector<const Layer*> LayersLike(const Graph& graph, const Layer& product) {
+// What a layer may have of another one.
+struct Resources {
+  const char* words;
+  std::vector<std::string> names;
+};
+const Resources kOfOthers[] = {{"weights and bias", {"weight", "bias"}}, {"weights", {"weight"}}, {"bias", {"bias"}}};
+
+bool HasSuch(const Layer& layer, const Layer& product, const std::string& resource) {
+  const Tensor *own = product.Resource(resource), *other = layer.Resource(resource);
+  return own != nullptr && other != nullptr && other->shape() == own->shape() && other->dtype() == own->dtype();
+}
+
+// Layers whose resources the product could have, the nearest first.
+std::vector<const Layer*> LayersLike(const Graph& graph, const Layer& product, const Resources& resources) {
   std::vector<const Layer*> like;
-  const Tensor* own = product.Resource("weight");
   for (const Layer& layer : graph.layers) {
-    const Tensor* weight = layer.Resource("weight");
-    if (own == nullptr || weight == nullptr || layer.kind != product.kind || layer.name == product.name) continue;
-    if (weight->shape() == own->shape() && weight->dtype() == own->dtype()) like.push_back(&layer);
+    const bool all = std::all_of(resources.names.begin(), resources.names.end(),
+                                 [&](const std::string& name) { return HasSuch(layer, product, name); });
+    if (all && layer.kind == product.kind && layer.name != product.name) like.push_back(&layer);
   }
   std::stable_sort(like.begin(), like.end(), [&](const Layer* a, const Layer* b) {
     return std::abs(a->index - product.index) < std::abs(b->index - product.index);
@@ -40,15 +51,14 @@ double DistanceTo(const std::vector<Tensor>& device, const std::vector<Tensor>& 
 }
 
 // Member m with those resources of another layer.
-Alternative WithThoseOf(const LayerGroup& group, size_t m, const Layer& other, bool with_bias) {
+Alternative WithThoseOf(const LayerGroup& group, size_t m, const Layer& other, const Resources& resources) {
   Alternative a;
-  a.computed = fmt::format("with the {} of '{}'", with_bias ? "weights and bias" : "weights", other.name);
+  a.computed = fmt::format("with the {} of '{}'", resources.words, other.name);
   a.says = "its own";
   a.family = "weights";
   a.group = group;
   auto layer = std::make_shared<Layer>(*group.members[m]);
-  layer->resources["weight"] = *other.Resource("weight");
-  if (with_bias) layer->resources["bias"] = *other.Resource("bias");
+  for (const std::string& name : resources.names) layer->resources[name] = *other.Resource(name);
   a.group.members[m] = layer.get();
   a.layers = {std::move(layer)};
   return a;
@@ -63,12 +73,9 @@ std::optional<Answer> ExplainAsOtherWeights(const Question& q) {
   std::vector<Alternative> found;
   for (size_t m = 0; m < step.group.members.size(); ++m) {
     if (!IsProduct(*step.group.members[m])) continue;
-    for (const Layer* other : LayersLike(*q.scene.graph, *step.group.members[m])) {
-      const Tensor *bias = step.group.members[m]->Resource("bias"), *others = other->Resource("bias");
-      const bool biased = bias != nullptr && others != nullptr && bias->shape() == others->shape();
-      for (const bool with_bias : {true, false}) {
-        if (with_bias && !biased) continue;
-        Alternative a = WithThoseOf(step.group, m, *other, with_bias);
+    for (const Resources& resources : kOfOthers) {
+      for (const Layer* other : LayersLike(*q.scene.graph, *step.group.members[m], resources)) {
+        Alternative a = WithThoseOf(step.group, m, *other, resources);
         const auto values = ReplayValues(a.group, step.inputs, step.blobs);
         if (values.ok() && DistanceTo(step.device, values->values) < kMuchCloser * own) found.push_back(std::move(a));
       }

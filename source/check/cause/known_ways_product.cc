@@ -29,25 +29,30 @@ void NoBias(const ProductContext& c, Proposals* proposals) {
   proposals->push_back({"without the bias", "with it", std::move(layer), {}, ""});
 }
 
-// The bias added twice, subtracted, or of the channel beside.
+// The bias added twice, subtracted, of another channel, or in coarse steps.
 void OtherBias(const ProductContext& c, Proposals* proposals) {
   const Tensor* bias = c.layer.Resource("bias");
   if (bias == nullptr || bias->dtype() != DType::kF32 || bias->NumElements() == 0) return;
   const int64_t count = bias->NumElements();
-  const auto propose = [&](const char* computed, int64_t from, float times) {
+  const float* own = bias->data<float>();
+  const auto propose = [&](const std::string& computed, const std::function<float(int64_t)>& of) {
     auto other = bias->Clone();
     if (!other.ok()) return;
-    for (int64_t i = 0; i < count; ++i)
-      other->data<float>()[i] = times * bias->data<float>()[((i + from) % count + count) % count];
+    for (int64_t i = 0; i < count; ++i) other->data<float>()[i] = of(i);
     Layer layer = c.layer;
     layer.resources["bias"] = *other;
     proposals->push_back({computed, "otherwise", std::move(layer)});
   };
-  propose("with twice the bias", 0, 2);
-  propose("with the bias subtracted", 0, -1);
+  propose("with twice the bias", [&](int64_t i) { return 2 * own[i]; });
+  propose("with the bias subtracted", [&](int64_t i) { return -own[i]; });
+  for (const float steps : {64.0f, 128.0f, 256.0f}) {
+    propose(fmt::format("with the bias in steps of 1/{:.0f}", steps),
+            [&](int64_t i) { return std::nearbyintf(own[i] * steps) / steps; });
+  }
   if (count < 2) return;
-  propose("with the bias of the channel before", -1, 1);
-  propose("with the bias of the channel behind", 1, 1);
+  propose("with the bias of the channel before", [&](int64_t i) { return own[(i + count - 1) % count]; });
+  propose("with the bias of the channel behind", [&](int64_t i) { return own[(i + 1) % count]; });
+  propose("with the first channel's bias for every channel", [&](int64_t) { return own[0]; });
 }
 
 // The memory of a weight [out][in][inner] as one of another order would be read.
