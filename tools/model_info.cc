@@ -279,8 +279,9 @@ std::string ToJson(const Info& info) {
     const auto declared = info.declared.find(input.name);
     if (declared != info.declared.end()) json["inputs"].back()["declared"] = declared->second;
     const GeneratedRange& range = info.ranges.at(input.name);
-    json["inputs"].back()["range"] = {
-        {"lo", range.lo}, {"hi", range.hi}, {"whole", range.whole}, {"needed", range.needed}, {"why", range.why}};
+    json["inputs"].back()["range"] = {{"lo", range.lo},         {"hi", range.hi},
+                                      {"whole", range.whole},   {"ascending", range.ascending},
+                                      {"needed", range.needed}, {"why", range.why}};
   }
   json["outputs"] = info.graph->outputs;
   json["layers"] = nlohmann::ordered_json::array();

@@ -57,9 +57,10 @@ std::map<std::string, Shape> ShapesOfFiles(const std::vector<std::string>& files
 // What a network input is drawn from where nobody gives it: what the graph takes (indices: the rows), else a default.
 struct GeneratedRange {
   double lo = 0, hi = 0;
-  bool whole = false;   // whole numbers lo .. hi; otherwise uniform in [lo, hi)
-  bool needed = false;  // another value would make a layer fail
-  std::string why;      // "rows of 'embedding' (Gather)"; "": the default
+  bool whole = false;      // whole numbers lo .. hi; otherwise uniform in [lo, hi)
+  bool ascending = false;  // nothing is drawn: lo, lo + 1, ... along the last dim, hi once it is reached
+  bool needed = false;     // another value would make a layer fail
+  std::string why;         // "rows of 'embedding' (Gather)"; "": the default
 };
 // By network input.
 std::map<std::string, GeneratedRange> GeneratedRanges(const Graph& graph, const BlobTable& blobs);

@@ -361,23 +361,29 @@ CachedPositions FindCachedPositions(const Graph& graph) {
   return found;
 }
 
-// Positions go on where the cache ends, and lengths count both; within what indices allow.
+bool NamesPositions(const std::string& name) { return ContainsOneOf(name, {"position_id", "cache_position"}); }
+
+// Positions go on, one by one, where the cache ends, and lengths count both; within what indices allow.
 void FitToCache(const CachedPositions& cache, const GraphInput& input, std::map<std::string, FoundRange>* ranges) {
   const std::string name = Lower(input.name);
   double lo = 0, hi = -1;
-  if (ContainsOneOf(name, {"position_ids"})) {
-    lo = static_cast<double>(cache.past), hi = static_cast<double>(cache.past + cache.fresh - 1);
-  } else if (ContainsOneOf(name, {"seqlens_k"})) {
+  const bool positions = NamesPositions(name);
+  if (positions) {
+    const int rank = input.shape.rank();
+    lo = static_cast<double>(std::max<int64_t>(cache.past, 0)),
+    hi = lo + static_cast<double>(rank == 0 ? 0 : input.shape[rank - 1] - 1);
+  } else if (cache.known() && ContainsOneOf(name, {"seqlens_k"})) {
     lo = hi = static_cast<double>(cache.past + cache.fresh - 1);  // ONNX Runtime counts one less
-  } else if (ContainsOneOf(name, {"total_sequence_length"})) {
+  } else if (cache.known() && ContainsOneOf(name, {"total_sequence_length"})) {
     lo = hi = static_cast<double>(cache.past + cache.fresh);
   }
   const auto it = ranges->find(input.name);
   const bool needed = it != ranges->end() && it->second.needed;
   if (needed) lo = std::max(lo, it->second.range.lo), hi = std::min(hi, it->second.range.hi);
   if (lo > hi || !IsWhole(input.dtype)) return;
-  const std::string why = fmt::format("behind the {} positions of the cache", cache.past);
-  (*ranges)[input.name] = {{lo, hi, true}, needed, why};
+  const std::string why =
+      cache.known() ? fmt::format("behind the {} positions of the cache", cache.past) : "positions in their order";
+  (*ranges)[input.name] = {{lo, hi, true, positions}, needed, why};
 }
 
 }  // namespace
@@ -389,7 +395,7 @@ std::map<std::string, FoundRange> FindInputRanges(const Graph& graph, const Blob
   for (const GraphInput& input : graph.inputs) {
     FoundRange found;
     if (walk.Find(input, &found)) ranges[input.name] = found;
-    if (cache.known()) FitToCache(cache, input, &ranges);
+    FitToCache(cache, input, &ranges);
     // A mask of chance would close whole rows, which runtimes compute each in its own way.
     if (IsWhole(input.dtype) && !found.needed && ContainsOneOf(Lower(input.name), {"attention_mask"}))
       ranges[input.name] = {{1, 1, true}, false, "a mask that closes nothing"};

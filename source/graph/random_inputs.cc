@@ -3,9 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
+#include "base/text.h"
 #include "graph/philox.h"
 
 namespace plumb {
@@ -25,6 +27,14 @@ void FillRandomInputs(const PhiloxStream& stream, Tensor* tensor, F value) {
   }
 }
 
+template <class T>
+void FillAscending(const InputRange& range, Tensor* tensor) {
+  const Shape& shape = tensor->shape();
+  const int64_t row = shape.rank() == 0 ? 1 : std::max<int64_t>(shape[shape.rank() - 1], 1);
+  for (int64_t i = 0; i < tensor->NumElements(); ++i)
+    tensor->data<T>()[i] = static_cast<T>(std::min(range.lo + static_cast<double>(i % row), range.hi));
+}
+
 }  // namespace
 
 InputRange DefaultInputRange(DType dtype) { return IsFloat(dtype) ? InputRange{-1, 1} : InputRange{0, 1, true}; }
@@ -33,6 +43,10 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
                            const std::optional<InputRange>& wanted) {
   const InputRange range = RangeOf(dtype, wanted);
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, shape));
+  if (range.ascending && (dtype == DType::kI64 || dtype == DType::kI32)) {
+    dtype == DType::kI64 ? FillAscending<int64_t>(range, &tensor) : FillAscending<int32_t>(range, &tensor);
+    return tensor;
+  }
   const PhiloxStream stream(seed, "input", name);
   const auto real = [&](uint32_t bits) {  // 24 bits: every f32 in [0, 1) of that grid is exact
     return range.lo + (range.hi - range.lo) * (static_cast<double>(bits >> 8) * 0x1p-24);
@@ -66,13 +80,16 @@ Result<Tensor> RandomInput(const std::string& name, DType dtype, const Shape& sh
 std::string DescribeRandomInput(DType dtype, uint64_t seed, const std::optional<InputRange>& wanted,
                                 const std::string& why) {
   const InputRange range = RangeOf(dtype, wanted);
+  const std::string reason = why.empty() ? "" : fmt::format(" ({})", why);
+  if (range.ascending)
+    return fmt::format("generated, ascending {}..{}{}", Number(range.lo, 17), Number(range.hi, 17), reason);
   char text[96];
   if (dtype == DType::kBool) {
     std::snprintf(text, sizeof(text), range.lo > 0 ? "1" : "0 or 1");
   } else {
     std::snprintf(text, sizeof(text), IsFloat(dtype) && !range.whole ? "[%g,%g)" : "%.17g..%.17g", range.lo, range.hi);
   }
-  return fmt::format("generated, uniform {}{}, seed {}", text, why.empty() ? "" : fmt::format(" ({})", why), seed);
+  return fmt::format("generated, uniform {}{}, seed {}", text, reason, seed);
 }
 
 }  // namespace plumb

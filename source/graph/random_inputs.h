@@ -17,7 +17,8 @@ namespace plumb {
 
 struct InputRange {
   double lo, hi;
-  bool whole = false;  // floats: whole numbers lo .. hi; integers always are
+  bool whole = false;      // floats: whole numbers lo .. hi; integers always are
+  bool ascending = false;  // nothing is drawn: lo, lo + 1, ... along the last dim, hi once it is reached
 };
 InputRange DefaultInputRange(DType dtype);
 

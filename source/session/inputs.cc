@@ -265,7 +265,8 @@ std::map<std::string, GeneratedRange> GeneratedRanges(const Graph& graph, const 
   for (const GraphInput& input : graph.inputs) {
     const auto it = found.find(input.name);
     const FoundRange range = it == found.end() ? FoundRange{DefaultInputRange(input.dtype), false, ""} : it->second;
-    ranges[input.name] = {range.range.lo, range.range.hi, range.range.whole, range.needed, range.why};
+    ranges[input.name] = {range.range.lo,        range.range.hi, range.range.whole,
+                          range.range.ascending, range.needed,   range.why};
   }
   return ranges;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "format/onnx/onnx_model.h"
+#include "plumb/inputs.h"
 #include "plumb/tensor_file.h"
 #include "tools/command.h"
 
@@ -220,8 +221,42 @@ TEST(InputRangesTest, PositionsAndLengthsFitTheCache) {
   EXPECT_EQ(positions.range.lo, 7) << positions.why;
   EXPECT_EQ(positions.range.hi, 8) << "there are nine angles: " << positions.why;
   EXPECT_TRUE(Has(positions.why, "behind the 7 positions of the cache")) << positions.why;
+  EXPECT_TRUE(positions.range.ascending) << positions.why;
   EXPECT_EQ(lengths.range.lo, 9) << lengths.why;
   EXPECT_EQ(lengths.range.hi, 9) << lengths.why;
+}
+
+// Positions that repeat or go back are what no decoder is ever given.
+TEST(InputRangesTest, PositionsGoOnOneByOne) {
+  OnnxModel m;
+  m.Input("past_key_values.0.key", {2, 2, 7, 4}).Input("input_ids", {2, 3}, kInt64);
+  m.Input("position_ids", {2, 3}, kInt64).Output("y").Output("p");
+  AddTable(&m, "words", 50);
+  AddTable(&m, "angles", 64);
+  m.Node("Gather", {"words", "input_ids"}, {"a"}, "embed");
+  m.Node("Gather", {"angles", "position_ids"}, {"b"}, "rotary");
+  m.Node("Add", {"a", "b"}, {"y"}, "sum");
+  m.Node("Relu", {"past_key_values.0.key"}, {"p"}, "cache");
+  const auto graph = m.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const auto inputs = PrepareInputs({}, *graph);
+  ASSERT_TRUE(inputs.ok()) << inputs.status().ToString();
+  const Tensor& drawn = inputs->values.at("position_ids");
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(drawn.ValueAt(i), 7 + i % 3) << i;
+  EXPECT_TRUE(
+      Has(inputs->lines[2], "position_ids i64 [2,3]: generated, ascending 7..9 (behind the 7 positions of the cache)"))
+      << inputs->lines[2];
+
+  OnnxModel alone;  // no cache: from 0 on
+  alone.Input("position_ids", {1, 5}, kInt64).Output("y");
+  AddTable(&alone, "places", 4);
+  alone.Node("Gather", {"places", "position_ids"}, {"y"}, "embed");
+  const FoundRange found = RangeOf(alone, "position_ids");
+  const Tensor few = RandomInput("position_ids", DType::kI64, Shape{1, 5}, 1, found.range).value();
+  for (int64_t i = 0; i < 5; ++i) EXPECT_EQ(few.ValueAt(i), std::min<int64_t>(i, 3)) << "there are four places";
+  InputOptions asked;  // what the user says is drawn
+  asked.range = {{2, 3}};
+  EXPECT_TRUE(Has(PrepareInputs(asked, *alone.Import()).value().lines[0], "uniform 2..3"));
 }
 
 TEST(InputRangesTest, DrawnNumbersAreWrittenDown) {

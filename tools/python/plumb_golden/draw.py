@@ -90,9 +90,16 @@ def told(model, shapes, constants=()):
 
 
 def ranges(found):
-    """{input: (low, high, whole, needed)} of what `told` found."""
-    return {name: (i["range"]["lo"], i["range"]["hi"], bool(i["range"].get("whole")), bool(i["range"].get("needed")))
+    """{input: (low, high, whole, needed, ascending)} of what `told` found."""
+    words_of = ("whole", "needed", "ascending")
+    return {name: (i["range"]["lo"], i["range"]["hi"], *(bool(i["range"].get(word)) for word in words_of))
             for name, i in found.items() if isinstance(i.get("range"), dict)}
+
+
+def ascending(dtype, shape, low, high):
+    """low, low + 1, ... along the last dim, high once it is reached."""
+    row = np.minimum(low + np.arange(shape[-1] if shape else 1), high).astype(dtype)
+    return np.broadcast_to(row if shape else row[0], shape).copy()
 
 
 class Drawn:
@@ -109,7 +116,9 @@ class Drawn:
         if self._ranges is None:
             self._ranges = ranges(told(self.model, all_shapes, self.constants))
         usual = (-1, 1) if np.dtype(dtype).kind == "f" else (0, 1)
-        low, high, whole, needed = self._ranges.get(name, (*usual, False, False))
+        low, high, whole, needed, in_order = self._ranges.get(name, (*usual, False, False, False))
+        if in_order and self.given is None:
+            return ascending(dtype, shape, low, high)
         if self.given is not None:
             inside = max(low, self.given[0]), min(high, self.given[1])
             low, high = inside if needed and inside[0] <= inside[1] else self.given

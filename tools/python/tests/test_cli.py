@@ -98,8 +98,11 @@ class DrawTest(InFolder):
         model = self.path / "net.onnx"
         rows = onnx.numpy_helper.from_array(np.random.default_rng(1).random((257, 4), np.float32), "rows")
         graph = onnx.helper.make_graph(
-            [onnx.helper.make_node("Gather", ["rows", "ids"], ["y"], name="embed")], "net",
-            [onnx.helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, 50])],
+            [onnx.helper.make_node("Gather", ["rows", "ids"], ["words"], name="embed"),
+             onnx.helper.make_node("Gather", ["rows", "position_ids"], ["places"], name="place"),
+             onnx.helper.make_node("Add", ["words", "places"], ["y"])], "net",
+            [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, [1, 50])
+             for name in ("ids", "position_ids")],
             [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 50, 4])], [rows])
         onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=7),
                   str(model))
@@ -110,9 +113,12 @@ class DrawTest(InFolder):
         if "reads no ONNX files" in done.stderr:
             self.skipTest(done.stderr)
         self.assertEqual(done.returncode, 0, done.stderr)
-        theirs = read_tensors(self.path / "dump")["ids"]
-        ours = inputs.feeds(model, {"ids": ("int64", [1, 50])}, [], {}, (), 5, None)["ids"]
-        np.testing.assert_array_equal(ours, theirs)
+        theirs = read_tensors(self.path / "dump")
+        wanted = {"ids": ("int64", [1, 50]), "position_ids": ("int64", [1, 50])}
+        ours = inputs.feeds(model, wanted, [], {}, (), 5, None)
+        for name in wanted:
+            np.testing.assert_array_equal(ours[name], theirs[name])
+        self.assertEqual(ours["position_ids"][0].tolist(), list(range(50)))
 
     @unittest.skipUnless(BIN and onnx, "PLUMB_BIN_DIR is not set or the package onnx is missing")
     def test_open_dims_take_the_shapes_that_the_tools_choose(self):
