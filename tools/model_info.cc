@@ -283,6 +283,8 @@ std::string ToJson(const Info& info) {
                                       {"whole", range.whole},   {"ascending", range.ascending},
                                       {"needed", range.needed}, {"why", range.why}};
   }
+  for (const auto& [name, value] : info.graph->chosen_values)
+    json["chosen"][name] = std::vector<int64_t>(value.data<int64_t>(), value.data<int64_t>() + value.NumElements());
   json["outputs"] = info.graph->outputs;
   json["layers"] = nlohmann::ordered_json::array();
   for (const Row& row : info.rows) {

@@ -74,6 +74,8 @@ struct Graph {
   // first): axis i of the model's tensor is axis file_axes[i] of the blob. Dumps, reports and other runtimes' tensors
   // have the model's order. A tnnproto does not hold it.
   std::map<std::string, std::vector<int>> file_axes;
+  // Inputs of the source model whose values had to be known and were chosen (LoadOptions::open_dims): constants here.
+  std::map<std::string, Tensor> chosen_values;
   std::vector<std::string> notes;  // sentences about the file that a reader should see; nothing here is an error
 
   // The blob's dtype in the source model, or else the one that carries it.

@@ -174,9 +174,9 @@ class Search {
     for (const bool states_are_one : {true, false}) {
       if (!states_are_one && !states) break;
       const auto first = [&](bool usual, InputShapeMap* shapes) {
-        size_t steps = 0;
+        size_t steps = 1;
         for (const Variable& v : variables) steps = std::max(steps, Row(v.kind, usual).size());
-        for (size_t step = 0; step < steps && !Late(); ++step) {
+        for (size_t step = 0; step < steps && !Late(values.empty() && !needed_.empty()); ++step) {
           *shapes = ShapesAt(inputs, variables, step, usual, states_are_one);
           if (Try(*shapes, values, found)) return true;
         }
@@ -198,10 +198,12 @@ class Search {
     return false;
   }
 
-  bool Late() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > kSeconds;
+  // `spares`: half of the time is left for others.
+  bool Late(bool spares = false) const {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
+    return taken.count() > (spares ? kSeconds / 2 : kSeconds);
   }
-  const std::set<std::string>& needed() const { return needed_; }
+  const NeededValues& needed() const { return needed_; }
 
  private:
   static const std::vector<int64_t>& Row(Kind kind, bool usual) {
@@ -238,15 +240,70 @@ class Search {
   }
 
   const TryShapes& attempt_;
-  std::set<std::string> needed_;
+  NeededValues needed_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Values of scalar inputs that the import must know: sampling rates, counts, switches.
-std::vector<int64_t> ValuesOf(const std::string& name) {
+// Numbers that the import must know: sampling rates, counts, switches.
+std::vector<std::vector<int64_t>> NumbersOf(const std::string& name) {
   const std::string lower = Lower(name);
-  if (lower == "sr" || ContainsOneOf(lower, {"rate"})) return {16000, 8000, 48000};
-  return {1, 0, 16, 16000};
+  if (lower == "sr" || ContainsOneOf(lower, {"rate"})) return {{16000}, {8000}, {48000}};
+  return {{1}, {0}, {16}, {16000}};
+}
+
+// Lists: the height and width that something gets (first a pair that is no usual input's), or all dims of an image.
+const std::vector<std::vector<int64_t>>& ListsOfSizes() {
+  static const std::vector<std::vector<int64_t>> kLists = {{256, 320},       {224, 224},       {128, 128},
+                                                           {64, 64},         {32, 32},         {512, 512},
+                                                           {1, 3, 224, 224}, {1, 1, 224, 224}, {64, 64, 64}};
+  return kLists;
+}
+
+// Constants that the input may become, the likeliest first; none: it is no setting but data. `suits`: of NeededValues.
+std::vector<Tensor> ConstantsFor(const DeclaredInput& input, const std::vector<int64_t>& suits) {
+  const size_t rank = input.has_shape ? input.dims.size() : 0;
+  const int64_t length = rank == 0 ? 1 : input.dims[0];
+  if (rank > 1 || length > 8 || (IsFloat(input.dtype) && suits.empty())) return {};
+  std::vector<std::vector<int64_t>> lists = {suits};
+  const auto add = [&](const std::vector<std::vector<int64_t>>& more) {
+    lists.insert(lists.end(), more.begin(), more.end());
+  };
+  if (length != 1) add(ListsOfSizes());
+  if (length <= 1) add(NumbersOf(input.name));
+  std::vector<Tensor> constants;
+  for (const std::vector<int64_t>& list : lists) {
+    const auto count = static_cast<int64_t>(list.size());
+    if (count == 0 || (length >= 0 && count != length)) continue;
+    Result<Tensor> tensor = Tensor::Create(DType::kI64, rank == 0 ? Shape{} : Shape{count});
+    if (!tensor.ok()) continue;
+    std::copy(list.begin(), list.end(), tensor->data<int64_t>());
+    constants.push_back(std::move(*tensor));
+  }
+  return constants;
+}
+
+// The inputs without those that became constants.
+std::vector<DeclaredInput> Without(const std::vector<DeclaredInput>& inputs, const InputValues& values) {
+  std::vector<DeclaredInput> rest;
+  for (const DeclaredInput& input : inputs) {
+    if (values.count(input.name) == 0) rest.push_back(input);
+  }
+  return rest;
+}
+
+// The constants of that step for all that is needed; empty: some of it cannot be one, or there are no more.
+InputValues ConstantsAt(const std::vector<DeclaredInput>& inputs, const NeededValues& needed, size_t step) {
+  InputValues values;
+  bool more = false;
+  for (const DeclaredInput& input : inputs) {
+    const auto it = needed.find(input.name);
+    if (it == needed.end()) continue;
+    const std::vector<Tensor> constants = ConstantsFor(input, it->second);
+    if (constants.empty()) return {};
+    more = more || step < constants.size();
+    values[input.name] = constants[std::min(step, constants.size() - 1)];
+  }
+  return more && values.size() == needed.size() ? values : InputValues();
 }
 
 std::string Quoted(const std::string& text) {
@@ -263,13 +320,19 @@ std::string Quoted(const std::string& text) {
 
 std::string FoundShapes::Options(const InputShapeMap& shapes) const {
   std::string text;
+  const auto add = [&](const char* option, const std::string& value) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : " ", option, Quoted(value));
+  };
   for (const auto& [name, shape] : shapes) {
     const std::string dims = shape.ToString();
-    text += fmt::format("{}LoadOptions::input_shapes {}", text.empty() ? "" : " ",
-                        Quoted(fmt::format("{}={}", name, dims.substr(1, dims.size() - 2))));
+    add("LoadOptions::input_shapes", fmt::format("{}={}", name, dims.substr(1, dims.size() - 2)));
   }
-  for (const auto& [name, value] : values)
-    text += " LoadOptions::input_values " + Quoted(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : values) {
+    std::string numbers;
+    for (int64_t i = 0; i < value.NumElements(); ++i)
+      numbers += fmt::format("{}{}", i == 0 ? "" : ",", value.data<int64_t>()[i]);
+    add("LoadOptions::input_values", name + "=" + numbers);
+  }
   return text;
 }
 
@@ -278,12 +341,10 @@ FoundShapes FindShapes(const std::vector<DeclaredInput>& inputs, const TryShapes
   Search search(attempt);
   for (const auto& ranked : Ranked(inputs)) {
     if (search.Run(ranked, {}, &found)) return found;
-    const std::set<std::string> needed = search.needed();
-    if (needed.empty()) continue;
-    for (size_t i = 0; i < ValuesOf(*needed.begin()).size() && !search.Late(); ++i) {
-      InputValues values;
-      for (const std::string& name : needed) values[name] = ValuesOf(name)[std::min(i, ValuesOf(name).size() - 1)];
-      if (search.Run(ranked, values, &found)) return found;
+    for (size_t step = 0; !search.Late(); ++step) {
+      const InputValues values = ConstantsAt(ranked, search.needed(), step);
+      if (values.empty()) break;
+      if (search.Run(Without(ranked, values), values, &found)) return found;
     }
   }
   return found;
@@ -297,7 +358,7 @@ Status OpenDimsError(const std::vector<DeclaredInput>& inputs, const FoundShapes
     text += fmt::format("{}'{}' is {} {}", separator, input.name, DTypeName(input.dtype), input.DimsText());
     separator = ", ";
   }
-  if (found.smallest.empty()) {
+  if (!found.runs()) {
     text += "; give each a shape (LoadOptions::input_shapes NAME=1,3,224,224)";
     if (!found.refusal.ok()) return found.refusal.AddContext(text + "; of the usual ones none runs");
     return Status::InvalidArgument(text);

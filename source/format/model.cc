@@ -108,7 +108,7 @@ Status ChooseOpenShapes(const std::vector<DeclaredInput>& inputs, const LoadOpti
   const FoundShapes found = FindShapes(inputs, [&](const InputShapeMap& shapes, const InputValues&) {
     return ShapeTrial{InferShapes(*graph, shapes).status(), {}};
   });
-  if (options.open_dims == OpenDims::kRefuse || found.usual.empty()) {
+  if (options.open_dims == OpenDims::kRefuse || !found.runs()) {
     return OpenDimsError(inputs, found).AddContext(fmt::format("model '{}'", graph->source));
   }
   const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;

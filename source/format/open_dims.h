@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -50,25 +49,32 @@ Status CheckGivenShapes(const std::vector<DeclaredInput>& inputs, const InputSha
 std::vector<DeclaredInput> FillOpenDims(std::vector<DeclaredInput> inputs, const InputShapeMap& given,
                                         std::string* note);
 
+// Network inputs whose values would have to be known when the model is loaded, and values that suit, where whoever
+// needs them can say some.
+using NeededValues = std::map<std::string, std::vector<int64_t>>;
+
 // One attempt at loading a model.
 struct ShapeTrial {
   Status status;
-  std::set<std::string> needed;  // network inputs whose values would have to be known, when it failed
+  NeededValues needed;  // when it failed
 };
-using InputValues = std::map<std::string, int64_t>;  // scalars that become constants
+using InputValues = std::map<std::string, Tensor>;  // whole numbers, one or a list, that become constants
 using TryShapes = std::function<ShapeTrial(const InputShapeMap& shapes, const InputValues& values)>;
 
 struct FoundShapes {
-  InputShapeMap smallest, usual;  // of the inputs that were open; both empty: nothing ran, both equal: only that ran
+  InputShapeMap smallest, usual;  // of the inputs that were open; both equal: only that ran
   InputValues values;             // and these must be constants
   Status refusal;                 // what the attempt at a usual shape said, when nothing ran
+  bool runs() const { return !usual.empty() || !values.empty(); }
   // "LoadOptions::input_shapes x=1,3,32,32 LoadOptions::input_values n=1", quoted for a shell: a tool puts its own
   // options in.
   std::string Options(const InputShapeMap& shapes) const;
 };
 
 // Looks for shapes of the inputs that are open (FillOpenDims comes first) by calling `attempt` on usual sizes, for some
-// ten seconds at most. Sides of images begin at 32 pixels; 1 is the last length that is tried.
+// ten seconds at most. Sides of images begin at 32 pixels; 1 is the last length that is tried. Where values are needed
+// (a size, a rate, a count), usual ones are tried as well, also where nothing is open: `found.values` is then not
+// empty.
 FoundShapes FindShapes(const std::vector<DeclaredInput>& inputs, const TryShapes& attempt);
 
 // The refusal of a model with open inputs: what is open, and what of them runs.

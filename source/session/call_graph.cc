@@ -93,7 +93,7 @@ Result<CallGraph> ImportCall(const OperatorCall& call, onnx::ModelIr model, bool
     made.record = {};
     onnx::ImportResult imported = onnx::ImportModel(model, options);
     const size_t known = options.input_values.size();
-    for (const std::string& name : imported.needed) options.input_values[name] = values.at(name);
+    for (const auto& [name, suits] : imported.needed) options.input_values[name] = values.at(name);
     if (!imported.status.ok() && options.input_values.size() > known) continue;
     if (!imported.status.ok()) return OfNode(call, imported.status);
     if (!imported.unknown_attributes.empty()) {

@@ -170,7 +170,9 @@ Status Session::Impl::MakeGolden() {
     PLUMB_ASSIGN_OR_RETURN(used, Prepare());
   }
   const auto make = options.run_litert ? GoldenRun::LiteRt : GoldenRun::OnnxRuntime;
-  auto run = make(model.structure, used.values, {options.load.input_values, options.python});
+  std::map<std::string, Tensor> constants = options.load.input_values;
+  constants.insert(graph->chosen_values.begin(), graph->chosen_values.end());
+  auto run = make(model.structure, used.values, {constants, options.python});
   if (!run.ok()) {
     return run.status().AddContext(options.run_litert ? "SessionOptions::run_litert"
                                                       : "SessionOptions::run_onnxruntime");

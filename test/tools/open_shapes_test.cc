@@ -147,6 +147,59 @@ TEST(OpenShapesTest, UsualShapesAreTakenAndSaid) {
   EXPECT_FALSE(Has(given.out, "shapes chosen")) << given.out;
 }
 
+// A Resize whose sizes or factors are network inputs, with nothing else open: they are chosen, too, and said.
+TEST(OpenShapesTest, SizesThatAreInputsAreChosen) {
+  const std::string folder = TestFolder("open_sizes");
+  const struct {
+    std::vector<std::string> inputs;
+    int type;
+    const char* chosen;
+    const char* shape;
+  } cases[] = {{{"x", "", "", "size"}, 7, "size=1,2,16,10", "[1,2,16,10]"},
+               {{"x", "", "size"}, 1, "size=1,1,2,2", "[1,2,16,10]"}};
+  for (const auto& c : cases) {
+    OnnxModel m;
+    m.Input("x", {1, 2, 8, 5}).Input("size", {4}, c.type).Output("y");
+    m.Node("Resize", c.inputs, {"r"}, "larger");
+    m.Node("Relu", {"r"}, {"y"}, "relu");
+    const std::string model = Write(m, folder);
+    const auto check = RunTool("model_check", "-d NAIVE -m " + model);
+    EXPECT_EQ(check.exit_code, 0) << check.out;
+    EXPECT_TRUE(Has(check.out, std::string("; shapes chosen: ") + c.chosen + " (exit 0)")) << check.out;
+    EXPECT_TRUE(Has(check.out, c.shape)) << check.out;
+    const auto run = RunTool("model_run", "-d NAIVE -m " + model);
+    EXPECT_TRUE(Has(run.out, std::string("note: open dims: chosen by trying, --constant ") + c.chosen)) << run.out;
+    for (const std::string& refused :
+         {"model_check -d NAIVE --shape ask -m " + model, "model_convert " + model + " -o " + folder + "/c"}) {
+      const size_t space = refused.find(' ');
+      const auto asked = RunTool(refused.substr(0, space), refused.substr(space));
+      EXPECT_EQ(asked.exit_code, 2) << asked.out;
+      EXPECT_TRUE(Has(asked.out, "--constant size=VALUES makes it a constant")) << asked.out;
+    }
+  }
+}
+
+// A height and a width that the model puts together with the shape of another input.
+TEST(OpenShapesTest, AHeightAndAWidthAreChosen) {
+  const std::string folder = TestFolder("open_height_width");
+  OnnxModel m;
+  AddInput(&m, "x", {"batch", "2", "h", "w"});
+  AddInput(&m, "img_size", {"dim"}, 7);
+  m.Output("y");
+  m.Ints("zero", {1}, {0});
+  m.Ints("two", {1}, {2});
+  m.Node("Shape", {"x"}, {"dims"});
+  m.Node("Slice", {"dims", "zero", "two"}, {"kept"});
+  OnnxModel::SetInt(&m.Node("Concat", {"kept", "img_size"}, {"sizes"}), "axis", 0);
+  m.Node("Resize", {"x", "", "", "sizes"}, {"y"}, "larger");
+  const std::string model = Write(m, folder);
+  const auto check = RunTool("model_check", "-d NAIVE -m " + model);
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+  EXPECT_TRUE(Has(check.out, "; shapes chosen: x=1,2,224,224 img_size=256,320 (exit 0)")) << check.out;
+  ASSERT_EQ(RunTool("model_info", "-m " + model + " --json " + folder + "/i.json").exit_code, 0);
+  EXPECT_TRUE(Has(ReadText(folder + "/i.json"), "\"chosen\": {\n  \"img_size\": [")) << ReadText(folder + "/i.json");
+}
+
 // As torch (a sum in the name) and ONNX Runtime GenAI (total_sequence_length) declare a decoder with a cache.
 TEST(OpenShapesTest, ACacheAndWhatIsNewMakeTheTotal) {
   const std::string folder = TestFolder("open_cache");

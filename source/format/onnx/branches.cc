@@ -68,7 +68,7 @@ Status Importer::RunBoth(const NodeIr& node, const Value& condition, Scope* scop
       fmt::format("the condition is known only when the network runs (it {}), so both branches are imported, but ",
                   DependsOn(inputs));
   const auto refuse = [&](const std::string& problem) {
-    needed_.insert(inputs.begin(), inputs.end());
+    for (const std::string& input : inputs) needed_[input];
     return Status::NotSupported(why + problem);
   };
   const size_t before = builder_.NumLayers(), errors = errors_.size();

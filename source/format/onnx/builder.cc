@@ -234,6 +234,12 @@ bool Builder::Rename(const Value& value, const std::string& inner_prefix, const 
   return true;
 }
 
+std::string Builder::InputName(const Value& value) const {
+  if (value.blob < 0) return "";
+  const Blob& blob = blobs_[static_cast<size_t>(value.blob)];
+  return blob.input ? blob.name : "";
+}
+
 std::vector<std::string> Builder::Ancestors(const Value& value) const {
   std::set<std::string> names;
   std::vector<int> pending = {value.blob};

@@ -87,6 +87,8 @@ class Builder {
   bool Name(const Value& value, const std::string& name);
   // The same for a blob of an inner graph that leaves it: the outer name replaces the one that begins with the prefix.
   bool Rename(const Value& value, const std::string& inner_prefix, const std::string& name);
+  // The network input that the blob is; "": it is none.
+  std::string InputName(const Value& value) const;
   // The network inputs that the blob is computed from.
   std::vector<std::string> Ancestors(const Value& value) const;
   // Declares a network output; a blob of another name, a constant or an input gets an Identity layer.

@@ -61,7 +61,7 @@ Result<int64_t> Importer::KnownInt(const Value& value, const char* what) {
   const Tensor& tensor = value.blob < 0 ? Tensor() : builder_.Info(value).value;
   if (tensor.empty()) {
     const std::vector<std::string> inputs = value.blob < 0 ? std::vector<std::string>() : builder_.Ancestors(value);
-    needed_.insert(inputs.begin(), inputs.end());
+    for (const std::string& input : inputs) needed_[input];
     return Status::NotSupported(fmt::format("{} is known only when the network runs; it {}", what, DependsOn(inputs)));
   }
   if (tensor.NumElements() != 1)

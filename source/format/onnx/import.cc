@@ -54,6 +54,7 @@ ImportResult Importer::Run() {
   result.needed = needed_;
   result.unknown_attributes = unknown_attributes_;
   result.open = open_;
+  result.inputs = inputs_;
   if (result.status.ok() && !errors_.empty()) {
     std::string text = std::to_string(errors_.size()) +
                        (errors_.size() == 1 ? " node cannot be imported:" : " nodes cannot be imported:");
@@ -151,12 +152,7 @@ constexpr int kTrialsBudget = 4;  // what all attempts together may take, as a m
 LoadOptions At(const LoadOptions& options, const InputShapeMap& shapes, const InputValues& values) {
   LoadOptions at = options;
   for (const auto& [name, shape] : shapes) at.input_shapes[name] = shape;
-  for (const auto& [name, value] : values) {
-    Result<Tensor> tensor = Tensor::Create(DType::kI64, Shape{});
-    if (!tensor.ok()) continue;
-    tensor->data<int64_t>()[0] = value;
-    at.input_values[name] = *tensor;
-  }
+  for (const auto& [name, value] : values) at.input_values[name] = value;
   return at;
 }
 
@@ -174,7 +170,9 @@ Status CheckRuns(const Graph& graph) {
   return Status::Ok();
 }
 
-Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const std::vector<DeclaredInput>& inputs) {
+// At shapes and values that are found by trying. `refused`: why it was refused where nothing is open.
+Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const std::vector<DeclaredInput>& inputs,
+                         const Status& refused) {
   PLUMB_RETURN_IF_ERROR(
       CheckGivenShapes(inputs, options.input_shapes).AddContext(fmt::format("model '{}'", model.source)));
   PLUMB_ASSIGN_OR_RETURN(ImportBudget budget, ImportBudget::Of(model));  // of all attempts together
@@ -187,13 +185,15 @@ Result<Graph> ImportOpen(const ModelIr& model, const LoadOptions& options, const
     return {tried.status.ok() ? CheckRuns(tried.graph) : tried.status, tried.needed};
   };
   const FoundShapes found = FindShapes(inputs, attempt);
-  if (options.open_dims == OpenDims::kRefuse || found.usual.empty()) {
-    return OpenDimsError(inputs, found).AddContext(fmt::format("model '{}'", model.source));
+  if (options.open_dims == OpenDims::kRefuse || !found.runs()) {
+    if (refused.ok()) return OpenDimsError(inputs, found).AddContext(fmt::format("model '{}'", model.source));
+    return refused;
   }
   const InputShapeMap& shapes = options.open_dims == OpenDims::kSmallest ? found.smallest : found.usual;
   ImportResult result = ImportModel(model, At(options, shapes, found.values));
   if (!result.status.ok()) return result.status;
   result.graph.notes.push_back(kChosenShapesNote + found.Options(shapes));
+  result.graph.chosen_values = found.values;
   return std::move(result.graph);
 }
 
@@ -207,7 +207,9 @@ Result<Graph> LoadOnnx(const std::string& path, const LoadOptions& options) {
 
 Result<Graph> ImportAtAnyShape(const ModelIr& model, const LoadOptions& options) {
   ImportResult result = ImportModel(model, options);
-  if (!result.open.empty()) return ImportOpen(model, options, result.open);
+  if (!result.open.empty()) return ImportOpen(model, options, result.open, Status::Ok());
+  if (!result.status.ok() && !result.needed.empty() && options.open_dims != OpenDims::kRefuse)
+    return ImportOpen(model, options, result.inputs, result.status);
   if (!result.status.ok()) return result.status;
   return std::move(result.graph);
 }

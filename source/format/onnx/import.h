@@ -3,7 +3,6 @@
 #ifndef PLUMB_FORMAT_ONNX_IMPORT_H_
 #define PLUMB_FORMAT_ONNX_IMPORT_H_
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,9 @@ inline constexpr int kNewestOpset = 28;  // that is known: whose node tests onnx
 struct ImportResult {
   Graph graph;
   std::vector<std::string> unknown_attributes;  // that a node has and no mapper reads; a note of the graph says each
-  std::set<std::string> needed;                 // after a failure: network inputs whose values would have to be known
-  std::vector<DeclaredInput> open;  // all inputs, filled as far as possible, when that leaves some open: then it failed
+  NeededValues needed;                          // after a failure
+  std::vector<DeclaredInput> inputs;            // that are no constants, filled as far as possible
+  std::vector<DeclaredInput> open;              // the same, when that leaves some open: then it failed
   Status status;
 };
 

@@ -74,6 +74,7 @@ std::vector<DeclaredInput> Importer::FilledInputs() {
   std::string note;
   inputs = FillOpenDims(std::move(inputs), given, &note);
   if (!note.empty()) notes_.push_back(note);
+  inputs_ = inputs;
   if (std::any_of(inputs.begin(), inputs.end(), [](const DeclaredInput& input) { return input.open(); }))
     open_ = inputs;
   return inputs;

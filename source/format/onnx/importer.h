@@ -104,9 +104,9 @@ class Importer {
   Builder builder_;
   std::vector<std::string> errors_;
   StatusCode worst_ = StatusCode::kNotSupported;
-  std::set<std::string> needed_;
+  NeededValues needed_;
   std::set<std::string> input_names_;
-  std::vector<DeclaredInput> open_;
+  std::vector<DeclaredInput> inputs_, open_;
   std::vector<std::string> notes_, unknown_attributes_;
   std::vector<std::string> calls_;  // functions being inlined, to find recursion
   std::map<std::pair<std::string, std::string>, const FunctionIr*> functions_;  // by domain and name

@@ -26,9 +26,14 @@ Result<Tensor> NodeContext::Constant(size_t i, const char* what) {
   if (const Tensor* known = Known(i)) return *known;
   if (!Has(i)) return Status::CorruptModel(fmt::format("{} (input {}) is missing", what, i));
   const std::vector<std::string> names = builder_.Ancestors(inputs_[i]);
-  needed_.insert(names.begin(), names.end());
+  for (const std::string& name : names) needed_[name];
   return Status::NotSupported(
       fmt::format("{} (input {}) must be known when the model is loaded, but {}", what, i, DependsOn(names)));
+}
+
+void NodeContext::SayWhatSuits(size_t i, const std::vector<int64_t>& values) {
+  const std::string name = Has(i) ? builder_.InputName(inputs_[i]) : "";
+  if (!name.empty()) needed_[name] = values;
 }
 
 Result<std::vector<int64_t>> NodeContext::Ints(size_t i, const char* what) {

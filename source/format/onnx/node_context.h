@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "format/onnx/builder.h"
+#include "format/open_dims.h"
 
 namespace plumb::onnx {
 
@@ -101,6 +102,9 @@ class NodeContext {
   // y[i] = data[.. index[i] ..] along the axis, as GatherElements. REQUIRES: indices are i64.
   Result<Value> TakeElements(const Value& data, const Value& indices, int axis);
 
+  // Where input i is a network input whose value must be known: that these would suit.
+  void SayWhatSuits(size_t i, const std::vector<int64_t>& values);
+
   // A hazard of doc/alignment.md that the node shows.
   void Warn(const char* id, const std::string& text) { warnings_.emplace_back(id, text); }
 
@@ -110,7 +114,7 @@ class NodeContext {
   // CorruptModel when an attribute that was asked for is of another type, or any integer is beyond 32 bits.
   Status CheckAttributes() const;
   const std::vector<Value>& outputs() const { return outputs_; }
-  const std::set<std::string>& needed_inputs() const { return needed_; }
+  const NeededValues& needed_inputs() const { return needed_; }
 
  private:
   const NodeIr& node_;
@@ -118,7 +122,7 @@ class NodeContext {
   std::vector<Value> inputs_;
   Builder& builder_;
   std::vector<Value> outputs_;
-  std::set<std::string> needed_;
+  NeededValues needed_;
   Result<Value> WrapTiny(const Value& value, const TinyType& tiny);
   // The attribute when it is there and of that kind.
   const AttributeIr* OfKind(const char* name, AttributeIr::Kind kind, const char* expected) const;

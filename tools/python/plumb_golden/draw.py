@@ -72,7 +72,8 @@ def plumb_tool(name):
 
 def told(model, shapes, constants=()):
     """{input: what model_info says of it}: its shape, which is a usual one where the file leaves it open, and the range
-    of what the graph allows; empty where that is not known. constants: texts of --constant."""
+    of what the graph allows, or "chosen": its values, where these had to be known; empty where that is not known.
+    constants: texts of --constant."""
     tool = plumb_tool("model_info")
     if tool is None or pathlib.Path(model).suffix not in (".onnx", ".tflite"):
         return {}
@@ -83,10 +84,11 @@ def told(model, shapes, constants=()):
         words_of += ["--constant", text]
     done = subprocess.run(words_of, capture_output=True, text=True)
     try:
-        found = json.loads(done.stdout)["inputs"]
-    except (ValueError, KeyError, TypeError):
+        found = json.loads(done.stdout)
+        chosen = {name: {"chosen": values} for name, values in found.get("chosen", {}).items()}
+        return {**{i["name"]: i for i in found["inputs"]}, **chosen}
+    except (ValueError, KeyError, TypeError, AttributeError):
         return {}
-    return {i["name"]: i for i in found}
 
 
 def ranges(found):

@@ -122,6 +122,21 @@ def usual_shapes(model, dims, given, constants):
     return dims
 
 
+def chosen_values(model, wanted, dims, found, constants):
+    """{input: array} of those whose values Plumb's tools must know and choose: a Resize's sizes."""
+    whole = {name for name, (dtype, shape) in wanted.items() if name not in found and len(shape) < 2}
+    if not whole:
+        return {}
+    known = {name: shape for name, shape in dims.items() if name not in whole and not is_open(shape)}
+    values = {}
+    for name, said in told(model, known, constants).items():
+        if name in whole and "chosen" in said:
+            dtype, shape = wanted[name]
+            values[name] = np.array(said["chosen"], dtype).reshape([-1] * len(shape))
+            chosen[name] = said["chosen"]
+    return values
+
+
 def feeds(model, wanted, files, shapes, specs, seed, value_range, constants=()):
     """{input: array} for wanted: {input: (dtype, declared shape)}: from files, else drawn as Plumb's tools draw it.
 
@@ -137,6 +152,8 @@ def feeds(model, wanted, files, shapes, specs, seed, value_range, constants=()):
     dims = {name: list(found[name].shape) if name in found else shapes.get(name, batch_of_one(shape)) for name,
             (_, shape) in wanted.items()}
     if not ask:
+        found.update(chosen_values(model, wanted, dims, found, constants))
+        dims.update({name: list(found[name].shape) for name in found})
         dims = usual_shapes(model, dims, {**shapes, **found}, constants)
     drawn = Drawn(model, seed, value_range, constants)
     for name, (dtype, _) in wanted.items():

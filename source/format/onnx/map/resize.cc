@@ -6,6 +6,7 @@
 // axis by axis (resize_axis.h).
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "format/onnx/map/resize_axis.h"
@@ -151,6 +152,24 @@ Status EmitWhole(NodeContext& c, const std::vector<double>& scales, const std::v
   return c.EmitOutput(OpKind::kPlumbResize, param, {c.In(0)});
 }
 
+// The factors and sizes that double what follows batch and channels, or the node's axes.
+std::vector<int64_t> Factors(const NodeContext& c) {
+  const size_t axes = c.IntList("axes").size();
+  std::vector<int64_t> factors(axes > 0 ? axes : static_cast<size_t>(c.Rank(0)), 2);
+  for (size_t i = 0; axes == 0 && i < std::min<size_t>(factors.size(), 2); ++i) factors[i] = 1;
+  return factors;
+}
+
+std::vector<int64_t> TwiceAsLarge(const NodeContext& c) {
+  const std::vector<int64_t> axes = c.IntList("axes");
+  std::vector<int64_t> sizes = Factors(c);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Result<int> axis = AxisOf(axes.empty() ? static_cast<int64_t>(i) : axes[i], c.Rank(0));
+    if (axis.ok()) sizes[i] *= c.ShapeOf(0)[*axis];
+  }
+  return sizes;
+}
+
 }  // namespace
 
 Status MapResize(NodeContext& c) {
@@ -159,9 +178,11 @@ Status MapResize(NodeContext& c) {
   std::vector<double> scales;
   std::vector<int64_t> sizes;
   if (!old && c.Has(3)) {
+    if (c.Known(3) == nullptr) c.SayWhatSuits(3, TwiceAsLarge(c));
     PLUMB_ASSIGN_OR_RETURN(sizes, c.Ints(3, "the sizes"));
   }
   if (sizes.empty()) {
+    if (c.Known(scales_at) == nullptr) c.SayWhatSuits(scales_at, Factors(c));
     PLUMB_ASSIGN_OR_RETURN(const Tensor given, c.Constant(scales_at, "the scales"));
     scales = Doubles(given);
   }
