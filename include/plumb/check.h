@@ -28,6 +28,7 @@
 
 #include "plumb/network.h"
 #include "plumb/observer.h"
+#include "plumb/picture.h"
 
 namespace plumb {
 
@@ -118,12 +119,13 @@ struct OutputReport {
   std::string one_sided;  // how they were rounded to one side: "stored by truncation: ..."; "": they were not
   // Of integers that a step quantises: the rule that they follow to the last one; "": none.
   std::string rule;
-  double smallest_fault = 0;  // the smallest relative gain error that this check could have seen
-  int level = 0;              // of the bound that was needed
-  DiffMetrics introduced;     // device - replay
-  DiffMetrics inherited;      // replay - reference's own run
-  DiffMetrics total;          // device - reference's own run
-  GoldenReport golden;        // when there is a golden
+  double smallest_fault = 0;                    // the smallest relative gain error that this check could have seen
+  int level = 0;                                // of the bound that was needed
+  DiffMetrics introduced;                       // device - replay
+  DiffMetrics inherited;                        // replay - reference's own run
+  DiffMetrics total;                            // device - reference's own run
+  GoldenReport golden;                          // when there is a golden
+  std::shared_ptr<const ErrorPicture> picture;  // CheckOptions::picture_cells; null: none was asked for
 };
 
 struct LayerReport {
@@ -265,6 +267,8 @@ struct CheckOptions {
   std::vector<std::string> layers;
   bool inherited = true;  // also run the reference from the network input (twice the reference's work)
   bool causes = true;     // also look for what a layer that is wrong or grey computes instead
+  // Draws each output's errors (OutputReport::picture), in maps of so many cells along an axis at most; 0: none.
+  int picture_cells = 0;
   // Of a subject whose model is an ONNX file: what LoadOptions::record was filled with; outlives the check. Without it
   // a node that was imported as several layers is judged as these, and constants that the model computes are not
   // judged.

@@ -4,6 +4,7 @@
 #ifndef PLUMB_REPORT_H_
 #define PLUMB_REPORT_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ struct CheckResult {
   std::vector<AskedDevice> devices;
   std::vector<FileComparison> comparisons;
   std::vector<CheckError> errors;
+  std::shared_ptr<const Graph> model;  // that was checked, for FormatHtml; null: none was loaded
 };
 
 // "any"; "model": what the model's dtypes, its quantisation and the dump's own manifest say, or f32; "fp32", "tf32",
@@ -121,6 +123,11 @@ std::string FormatCsv(const std::vector<RunReport>& runs);
 std::string FormatJunit(const CheckResult& result);
 // A summary in Markdown, for the page of a pull request or a job: a row per run, the guilty layers, the command.
 std::string FormatMarkdown(const CheckResult& result);
+// One page for a browser, which needs nothing beside it: the network as a graph coloured by E, every layer's numbers
+// and, with CheckOptions::picture_cells, how its errors are spread and where they lie.
+std::string FormatHtml(const CheckResult& result);
+// CheckOptions::picture_cells with which the page of a model of so many layers stays at a few MB.
+int PictureCells(size_t layers);
 
 }  // namespace plumb
 

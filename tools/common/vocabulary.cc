@@ -81,6 +81,7 @@ const std::vector<Word>& Words() {
       {"csv",             "",  {},                   Values::kOutputFile},
       {"junit",           "",  {},                   Values::kOutputFile},
       {"markdown",        "",  {},                   Values::kOutputFile},
+      {"html",            "",  {},                   Values::kOutputFile},
       {"baseline",        "",  {},                   Values::kOne},
       {"update-baseline", "",  {},                   Values::kOne},
       {"adb",             "",  {},                   Values::kOne},

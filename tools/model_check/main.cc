@@ -45,9 +45,9 @@ int Main(int argc, char** argv) {
   options.AddTo(&command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   options.again = EnvironmentAgain() +
-                  command_line.Again({"--device", "--subject", "--json", "--csv", "--junit", "--markdown", "--baseline",
-                                      "--update-baseline", "--write-inputs", "--full", "--all", "--quiet", "--verbose",
-                                      "--color", "--output-folder", "--failing-folder"});
+                  command_line.Again({"--device", "--subject", "--json", "--csv", "--junit", "--markdown", "--html",
+                                      "--baseline", "--update-baseline", "--write-inputs", "--full", "--all", "--quiet",
+                                      "--verbose", "--color", "--output-folder", "--failing-folder"});
   return Run(options).Go();
 }
 

@@ -59,7 +59,7 @@ void Options::AddTo(CommandLine* c) {
             {"--layers", "judge only the step that holds this layer"},
             {"--all", "show every step; --full: with every number"},
             {"--quiet", "one line per device and the last line"},
-            {"--json", "write the report as JSON; also --csv, --junit, --markdown"},
+            {"--json", "write the report as JSON; also --csv, --junit, --markdown, --html"},
             {"--baseline", "fail where a layer is worse than this file says"}});
 }
 
@@ -71,6 +71,7 @@ void Options::AddReports(CommandLine* c) {
   c->Add("--csv", &csv, "write one row per layer output as CSV");
   c->Add("--junit", &junit, "write a test case per step and device as JUnit's XML");
   c->Add("--markdown", &markdown, "write a summary in Markdown, for a pull request or $GITHUB_STEP_SUMMARY");
+  c->Add("--html", &html, "write a page for a browser: the graph coloured by E, and where and how each layer is off");
   c->Add("--baseline", &baseline, "FILE: fail where a layer is worse than this says (verdict, E, R)");
   c->Flag("--update-baseline", &update_baseline, "write what is found into the file of --baseline");
   c->OnlyWith("--update-baseline", {"--baseline"});

@@ -125,6 +125,7 @@ CheckPlan Run::Plan() {
   plan.check.min_tested = min_tested_;
   plan.check.layers = options_.layers;
   plan.check.on_wrong = OnWrong();
+  if (!options_.html.empty()) plan.check.picture_cells = PictureCells(graph_->layers.size());
   plan.inputs = &inputs_.values;
   plan.reproduce_golden = "--golden " + options_.foreign.golden;
   plan.reproduce_subject = "--subject " + options_.foreign.subject;
@@ -259,6 +260,7 @@ int Run::Finish() {
   if (!result_.runs.empty()) write(options_.csv, FormatCsv(result_.runs));
   write(options_.junit, FormatJunit(result_));
   write(options_.markdown, FormatMarkdown(result_));
+  if (!options_.html.empty()) write(options_.html, InOptionWords(FormatHtml(result_)));
   write(options_.json, FormatJson(result_));
   const Conclusion conclusion = Conclude(result_);
   if (!options_.output.quiet) Say(dump_log_.Lines());

@@ -9,6 +9,7 @@
 #include "check/core/metrics.h"
 #include "check/core/step_budget.h"
 #include "check/judge/judge.h"
+#include "check/judge/picture.h"
 #include "check/judge/softmax_rows.h"
 #include "check/judge/stored_output.h"
 #include "check/numbers/weight_formats.h"
@@ -169,10 +170,21 @@ Result<OutputReport> StepJudge::JudgeOutput(const StepRecord& record, const Repl
   Tensor reference = replay.values[i], tau = replay.tau[i];
   PLUMB_ASSIGN_OR_RETURN(const StoredOutput stored, StoredOutput::Take(record.group, port, device, &reference, &tau));
   const bool as_replayed = tau.raw() == replay.tau[i].raw();
-  plumb::Judge(
-      {device, reference, tau, stored.HasSlopeTest(record.group), record.inputs_finite, stored.grid_step(),
-       as_replayed ? steady : nullptr, Picks(record.group), RoundsOnce(record.group), RepeatsErrors(record.group)},
-      &output);
+  const JudgeInput judged = {device,
+                             reference,
+                             tau,
+                             stored.HasSlopeTest(record.group),
+                             record.inputs_finite,
+                             stored.grid_step(),
+                             as_replayed ? steady : nullptr,
+                             Picks(record.group),
+                             RoundsOnce(record.group),
+                             RepeatsErrors(record.group)};
+  plumb::Judge(judged, &output);
+  if (picture_cells_ > 0) {
+    const int channels = output.verdict >= Verdict::kGrey ? 4 : 1;
+    output.picture = std::make_shared<const ErrorPicture>(DrawErrors(judged, picture_cells_, channels));
+  }
   stored.JudgeSides(record, *scene_->blobs, replay, i, &output);
   stored.AddTo(&output);
   const bool floats = port.stored != DType::kI8;  // a uniform weight may be below half a step of its grid

@@ -17,7 +17,9 @@ namespace plumb {
 class StepJudge {
  public:
   // Of scene and golden (null: none) as they are when a step is judged; all of them outlive it.
-  StepJudge(const Scene* scene, const BlobSource* golden, OwnRun* own) : scene_(scene), golden_(golden), own_(own) {}
+  // picture_cells: CheckOptions.
+  StepJudge(const Scene* scene, const BlobSource* golden, OwnRun* own, int picture_cells)
+      : scene_(scene), golden_(golden), own_(own), picture_cells_(picture_cells) {}
 
   // Fills report and replay, and lets the own run take the step.
   Status Judge(const OwnInputs& own, StepRecord* record) const;
@@ -45,6 +47,7 @@ class StepJudge {
   const Scene* scene_;
   const BlobSource* golden_;
   OwnRun* own_;
+  int picture_cells_;
 };
 
 }  // namespace plumb

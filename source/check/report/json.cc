@@ -262,7 +262,7 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
 
 }  // namespace
 
-std::string FormatJson(const CheckResult& result) {
+std::string FormatJson(const CheckResult& result, int indent) {
   const CheckedModel& checked = result.checked;
   const Conclusion conclusion = Conclude(result);
   Json json;
@@ -297,7 +297,9 @@ std::string FormatJson(const CheckResult& result) {
     json["comparisons"].push_back({{"what", c.what}, {"verdict", VerdictName(c.verdict)}});
   json["runs"] = Json::array();
   for (const RunReport& run : result.runs) json["runs"].push_back(ToJson(checked, run));
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
+
+std::string FormatJson(const CheckResult& result) { return FormatJson(result, 1) + "\n"; }
 
 }  // namespace plumb

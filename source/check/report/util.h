@@ -12,6 +12,9 @@
 
 namespace plumb {
 
+// As nlohmann::json::dump has it: -1 is one line.
+std::string FormatJson(const CheckResult& result, int indent);
+
 // "Convolution+ReLU": the members' types in order.
 std::string TypesOf(const StepInfo& step);
 

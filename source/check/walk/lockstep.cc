@@ -70,7 +70,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   }
   for (const std::string& output : scene_.graph->outputs) ++readers_[output];
   written_ = WrittenBlobs(HalfStorageOf(scene_.steps));
-  judge_ = std::make_unique<StepJudge>(&scene_, options_.golden, &own_);
+  judge_ = std::make_unique<StepJudge>(&scene_, options_.golden, &own_, options_.picture_cells);
   explainers_ = Explainers(&scene_, judge_.get(), &written_);
   if (options_.find_products && scene_.earlier) products_ = OtherProducts::Of(*scene_.model);
   const bool declared = options_.arithmetic == SubjectArithmetic::kNarrowProducts;
