@@ -45,6 +45,7 @@ void BindNetwork(nb::module_& module);
 void BindCheck(nb::module_& module);
 void BindCompare(nb::module_& module);
 void BindJudge(nb::module_& module);
+void BindStage(nb::module_& module);
 
 }  // namespace plumb::python
 

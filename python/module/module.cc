@@ -20,6 +20,7 @@ NB_MODULE(_core, m) {
   BindCheck(m);
   BindCompare(m);
   BindJudge(m);
+  BindStage(m);
 }
 
 #undef PyInit__core

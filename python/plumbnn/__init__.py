@@ -22,6 +22,7 @@ from ._judge import Judged, Judgement, Tolerance, assert_close, judge, tolerance
 from ._model import Conversion, Model, convert, devices, load
 from ._network import Network, dump, run
 from ._report import LayerReport, Report, Run
+from ._stage import StageReport, sample, stage, stage_diff, stage_match, stages_wanted
 from ._types import Device, Layer, Observer, Port, Step, TensorInfo
 
 __version__: str = _core.version()
@@ -46,6 +47,7 @@ __all__ = [
     "Port",
     "Report",
     "Run",
+    "StageReport",
     "Step",
     "TensorInfo",
     "Tolerance",
@@ -61,5 +63,10 @@ __all__ = [
     "judge",
     "load",
     "run",
+    "sample",
+    "stage",
+    "stage_diff",
+    "stage_match",
+    "stages_wanted",
     "tolerance",
 ]

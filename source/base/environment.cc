@@ -52,6 +52,7 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables() {
       {"DUMP_BLOB_FORWARDS", "numbers and ranges such as 0,5-9,20- or all", "which Forwards are dumped (0)"},
       {"DUMP_BLOB_STATS", kSwitch, "statistics in the manifest only, no blob files"},
       {"DUMP_BLOB_UNFUSE", kSwitch, "prepare the network without fusion"},
+      {"DUMP_STAGE_DIR", "a folder", "where the stages of a program go (none are written)"},
       {"SAVE_IO_TENSORS", kSwitch, "write the network's inputs and outputs as raw files"},
       {"BMRT_SAVE_IO_TENSORS", kSwitch, "the same, as Sophon's runtime spells it"},
       {"PLUMB_LOG", "debug, info, warn or off",

@@ -28,6 +28,14 @@ Status DecodePng(std::string_view bytes, const std::string& file, const ImageSiz
 Status DecodeJpeg(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels);
 Status DecodeBmp(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels);
 
+// How libjpeg-turbo may decode. DecodeJpeg: neither.
+struct JpegWays {
+  bool fast_dct = false;       // the ifast inverse DCT for islow
+  bool plain_colours = false;  // colours of half size are repeated, not smoothed ("fancy upsampling" off)
+};
+Status DecodeJpegWith(std::string_view bytes, const std::string& file, const ImageSize& size, const JpegWays& ways,
+                      uint8_t* pixels);
+
 }  // namespace plumb
 
 #endif  // PLUMB_TENSOR_IMAGE_DECODE_H_

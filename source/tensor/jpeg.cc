@@ -37,10 +37,16 @@ Result<ImageSize> JpegSize(std::string_view bytes, const std::string& file) {
 }
 
 Status DecodeJpeg(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels) {
+  return DecodeJpegWith(bytes, file, size, JpegWays(), pixels);
+}
+
+Status DecodeJpegWith(std::string_view bytes, const std::string& file, const ImageSize& size, const JpegWays& ways,
+                      uint8_t* pixels) {
   const TurboHandle handle(tjInitDecompress());
   // A warning is a cut or damaged file, whose rest would be grey. LIMITSCANS: a progressive file of 500 scans is a
   // bomb.
-  const int flags = TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS;
+  const int flags = (ways.fast_dct ? TJFLAG_FASTDCT : TJFLAG_ACCURATEDCT) |
+                    (ways.plain_colours ? TJFLAG_FASTUPSAMPLE : 0) | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS;
   const int format = size.channels == 1 ? TJPF_GRAY : TJPF_RGB;
   if (tjDecompress2(handle.get(), Bytes(bytes), bytes.size(), pixels, static_cast<int>(size.width), 0,
                     static_cast<int>(size.height), format, flags) != 0) {

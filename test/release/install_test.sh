@@ -39,7 +39,7 @@ works() {
   local folder tool
   hash -r
   folder=$(mktemp -d)
-  for tool in blob_diff device_check device_info model_check model_convert model_info model_run; do
+  for tool in blob_diff device_check device_info model_check model_convert model_info model_run stage_diff; do
     "$tool" --version >/dev/null
   done
   model_check -m examples/digits/digits.tnnproto -i examples/digits/images/digit_3.png -n 120 -s 0.0078125 --quiet

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Normalising and quantising: y = a * x + b of each channel, whose two numbers are found by least squares and then
+// called by the names that people know (ImageNet's mean and std), with the usual mistakes: no division by 255, means of
+// the other channel order, one number for three channels.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/text.h"
+#include "stage/explain.h"
+
+namespace plumb {
+namespace {
+
+struct Line {
+  double slope = 1, offset = 0;
+};
+
+struct Known {
+  const char* name;
+  std::array<double, 3> mean, std;  // of values in 0..1
+};
+constexpr double kByte = 255;
+constexpr Known kKnown[] = {
+    {"ImageNet's mean and std", {0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}},
+    {"CLIP's mean and std", {0.48145466, 0.4578275, 0.40821073}, {0.26862954, 0.26130258, 0.27577711}},
+    {"mean 0.5 and std 0.5", {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}},
+    {"(x - 127.5) / 128", {0.5, 0.5, 0.5}, {128 / kByte, 128 / kByte, 128 / kByte}},
+    {"CIFAR-10's mean and std", {0.4914, 0.4822, 0.4465}, {0.247, 0.2435, 0.2616}},
+    {"CIFAR-10's mean and std (0.2023, 0.1994, 0.2010)", {0.4914, 0.4822, 0.4465}, {0.2023, 0.1994, 0.201}},
+    {"MNIST's mean and std", {0.1307, 0.1307, 0.1307}, {0.3081, 0.3081, 0.3081}},
+    {"ImageNet's mean and std as one number for all channels (114.3884 and 58.3021)",
+     {114.3884 / kByte, 114.3884 / kByte, 114.3884 / kByte},
+     {58.3021 / kByte, 58.3021 / kByte, 58.3021 / kByte}},
+    {"ImageNet's mean and std as one number for all channels (0.449 and 0.226)",
+     {0.449, 0.449, 0.449},
+     {0.226, 0.226, 0.226}},
+    {"Caffe's mean (123.68, 116.779, 103.939)",
+     {123.68 / kByte, 116.779 / kByte, 103.939 / kByte},
+     {1 / kByte, 1 / kByte, 1 / kByte}},
+    {"Caffe's mean (123, 117, 104)", {123 / kByte, 117 / kByte, 104 / kByte}, {1 / kByte, 1 / kByte, 1 / kByte}},
+    {"x / 255", {0, 0, 0}, {1, 1, 1}},
+    {"x / 256", {0, 0, 0}, {256 / kByte, 256 / kByte, 256 / kByte}},
+    {"x - 128", {128 / kByte, 128 / kByte, 128 / kByte}, {1 / kByte, 1 / kByte, 1 / kByte}},
+    {"x - 127.5", {0.5, 0.5, 0.5}, {1 / kByte, 1 / kByte, 1 / kByte}},
+    {"no normalisation", {0, 0, 0}, {1 / kByte, 1 / kByte, 1 / kByte}},
+};
+
+bool IsNear(double found, double wanted) {
+  return std::fabs(found - wanted) <= 5e-4 * std::max(std::fabs(wanted), 0.05);
+}
+
+bool AllNear(const std::vector<double>& found, const std::array<double, 3>& wanted, double factor, bool reversed) {
+  for (size_t c = 0; c < found.size(); ++c) {
+    if (!IsNear(found[c], wanted[found.size() == 1 ? 0 : std::min<size_t>(reversed ? 2 - c : c, 2)] * factor))
+      return false;
+  }
+  return true;
+}
+
+bool IsOne(const std::array<double, 3>& values) { return values[0] == values[1] && values[1] == values[2]; }
+
+// Mean and std of lines, of values whose largest is `unit`.
+struct Moments {
+  std::vector<double> mean, std;
+};
+Moments MomentsOf(const std::vector<Line>& lines, double unit) {
+  Moments moments;
+  for (const Line& line : lines) {
+    moments.mean.push_back(-line.offset / line.slope / unit);
+    moments.std.push_back(1 / (line.slope * unit));
+  }
+  return moments;
+}
+
+std::string KnownName(const std::vector<Line>& lines, double unit) {
+  if (lines.size() > 3) return "";
+  const Moments moments = MomentsOf(lines, unit), other = MomentsOf(lines, unit == 1 ? kByte : 1);
+  const std::vector<double> ones(lines.size(), 1.0), zeros(lines.size(), 0.0);
+  const auto of = [&](const Moments& found, const Known& known, bool reversed) {
+    return AllNear(found.mean, known.mean, 1, reversed) && AllNear(found.std, known.std, 1, reversed);
+  };
+  for (const Known& known : kKnown) {
+    if (of(moments, known, false)) return known.name;
+  }
+  for (const Known& known : kKnown) {
+    const std::string name = known.name;
+    const bool shifts = known.mean[0] != 0, scales = !IsNear(known.std[0], 1);
+    if (!IsOne(known.mean) && of(moments, known, true)) return name + " in the order of BGR";
+    if (!shifts) continue;
+    if (scales && of(other, known, false))
+      return name + (unit == 1 ? ", divided by 255 a second time" : " without the division by 255");
+    for (const bool reversed : {false, true}) {
+      const std::string order = reversed && !IsOne(known.mean) ? " in the order of BGR" : "";
+      if (scales && AllNear(moments.mean, known.mean, 1, reversed) && AllNear(moments.std, {1, 1, 1}, 1, false))
+        return name + order + ", but no division by the std";
+      if (scales && AllNear(moments.mean, {0, 0, 0}, 1, false) && AllNear(moments.std, known.std, 1, reversed))
+        return name + order + ", but the mean is not subtracted";
+      if (scales && unit != 1 && AllNear(moments.mean, known.mean, 1 / kByte, reversed) &&
+          AllNear(moments.std, known.std, 1, reversed))
+        return name + order + ", the mean subtracted before the division by 255";
+    }
+  }
+  return "";
+}
+
+std::string ListOf(const std::vector<double>& values) {
+  const bool same =
+      std::all_of(values.begin(), values.end(), [&](double value) { return Number(value, 5) == Number(values[0], 5); });
+  if (same) return Number(values[0], 5);
+  std::string text = "[";
+  for (size_t i = 0; i < values.size(); ++i) text += (i > 0 ? ", " : "") + Number(values[i], 5);
+  return text + "]";
+}
+
+// Least squares per channel; a channel of one value takes the others' slope. Nothing: no channel varies.
+std::optional<std::vector<Line>> FitLines(const Picture& x, const Picture& y) {
+  const auto channels = static_cast<size_t>(x.channels);
+  std::vector<Line> lines(channels);
+  std::vector<bool> varies(channels, false);
+  double slopes = 0, count = 0;
+  std::vector<double> mean_x(channels, 0), mean_y(channels, 0);
+  const double pixels = static_cast<double>(x.height * x.width);
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    mean_x[i % channels] += static_cast<double>(x.values[i]) / pixels;
+    mean_y[i % channels] += static_cast<double>(y.values[i]) / pixels;
+  }
+  for (size_t c = 0; c < channels; ++c) {
+    double xx = 0, xy = 0;
+    for (size_t i = c; i < x.values.size(); i += channels) {
+      const double from = static_cast<double>(x.values[i]) - mean_x[c];
+      xx += from * from;
+      xy += from * (static_cast<double>(y.values[i]) - mean_y[c]);
+    }
+    varies[c] = xx > 0 && xy != 0;
+    if (varies[c]) lines[c].slope = xy / xx, slopes += lines[c].slope, ++count;
+  }
+  if (count == 0) return std::nullopt;
+  for (size_t c = 0; c < channels; ++c) {
+    if (!varies[c]) lines[c].slope = slopes / count;
+    lines[c].offset = mean_y[c] - lines[c].slope * mean_x[c];
+    if (!std::isfinite(lines[c].slope) || !std::isfinite(lines[c].offset)) return std::nullopt;
+  }
+  return lines;
+}
+
+// How integers come of a * x + b.
+enum class Rounding { kNone, kHalfEven, kHalfAway, kDown, kToZero };
+constexpr std::pair<Rounding, const char*> kRoundings[] = {{Rounding::kHalfEven, "rounded half to even"},
+                                                           {Rounding::kHalfAway, "rounded half away from zero"},
+                                                           {Rounding::kDown, "rounded down"},
+                                                           {Rounding::kToZero, "cut off towards zero"}};
+
+double RoundedBy(Rounding rounding, double value) {
+  switch (rounding) {
+    case Rounding::kNone: return value;
+    case Rounding::kHalfEven: return std::nearbyint(value);
+    case Rounding::kHalfAway: return std::round(value);
+    case Rounding::kDown: return std::floor(value);
+    case Rounding::kToZero: return std::trunc(value);
+  }
+  return value;
+}
+
+struct Limits {
+  double low = -HUGE_VAL, high = HUGE_VAL;
+};
+Limits LimitsOf(DType dtype) {
+  if (dtype == DType::kU8) return {0, 255};
+  if (dtype == DType::kI8) return {-128, 127};
+  if (dtype == DType::kI16) return {-32768, 32767};
+  if (dtype == DType::kU16) return {0, 65535};
+  return {};
+}
+
+Picture AlongLines(const Picture& x, const std::vector<Line>& lines, Rounding rounding, const Limits& limits) {
+  Picture y = x;
+  y.bytes = limits.low == 0 && limits.high == 255;
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    const Line& line = lines[i % lines.size()];
+    const double value = RoundedBy(rounding, line.slope * static_cast<double>(x.values[i]) + line.offset);
+    y.values[i] = static_cast<float>(std::min(limits.high, std::max(limits.low, value)));
+  }
+  return y;
+}
+
+double UnitOf(const Picture& before) {
+  if (before.bytes) return kByte;
+  const auto largest = std::max_element(before.values.begin(), before.values.end());
+  return largest != before.values.end() && *largest > 4 ? kByte : 1;
+}
+
+std::string NameOfLines(const std::vector<Line>& lines, double unit, std::string* code) {
+  const Moments moments = MomentsOf(lines, unit);
+  *code = unit == 1 ? fmt::format("x = (x - {}) / {}", ListOf(moments.mean), ListOf(moments.std))
+                    : fmt::format("x = (x / 255 - {}) / {}", ListOf(moments.mean), ListOf(moments.std));
+  const std::string known = KnownName(lines, unit);
+  if (!known.empty()) return known;
+  std::vector<double> slopes, offsets;
+  for (const Line& line : lines) slopes.push_back(line.slope), offsets.push_back(line.offset);
+  return fmt::format("x * {} + {} (mean {}, std {} of 0..{})", ListOf(slopes), ListOf(offsets), ListOf(moments.mean),
+                     ListOf(moments.std), unit == 1 ? "1" : "1 after / 255");
+}
+
+Convention AffineRow(const std::string& name, const std::string& code, const std::vector<Line>& lines,
+                     const Convention& first, Rounding rounding, DType dtype) {
+  const Limits limits = LimitsOf(dtype);
+  return {name, name, code,
+          [lines, run = first.run, rounding, limits](const Picture& before,
+                                                     const PictureTarget& target) -> std::optional<Picture> {
+            const std::optional<Picture> moved = run(before, target);
+            if (!moved.has_value() || moved->channels != static_cast<int64_t>(lines.size())) return std::nullopt;
+            return AlongLines(*moved, lines, rounding, limits);
+          },
+          rounding == Rounding::kNone ? 0.0 : 0.01};
+}
+
+// scale and zero_point as the program said them, or as the line has them.
+void AddQuantised(const Picture& after, const std::vector<Line>& fitted, const Convention& first, const StageInfo& info,
+                  DType dtype, std::vector<Convention>* found) {
+  std::vector<Line> lines = fitted;
+  const StageValue* scale = info.Find("scale");
+  const StageValue* zero = info.Find("zero_point");
+  const bool said = scale != nullptr && !scale->numbers.empty() && scale->numbers[0] != 0;
+  for (Line& line : lines) {
+    if (!said) break;
+    line.slope = 1 / scale->numbers[0];
+    line.offset = zero != nullptr && !zero->numbers.empty() ? zero->numbers[0] : 0;
+  }
+  std::vector<double> scales, zeros;
+  for (const Line& line : lines) scales.push_back(1 / line.slope), zeros.push_back(line.offset);
+  const bool moved = first.name != "the values as they are";
+  const bool whole = std::all_of(lines.begin(), lines.end(), [](const Line& line) {
+    return std::fabs(line.slope - 1) < 1e-6 && std::fabs(line.offset - std::nearbyint(line.offset)) < 1e-4;
+  });
+  for (const auto& [rounding, words] : kRoundings) {
+    std::string name = whole ? fmt::format("x {} {}", lines[0].offset < 0 ? "-" : "+",
+                                           Number(std::fabs(std::nearbyint(lines[0].offset)), 5))
+                             : fmt::format("x / {} + {}, {}", ListOf(scales), ListOf(zeros), words);
+    if (moved) name += ", " + first.name;
+    found->push_back(AffineRow(name, "", lines, first, rounding, dtype));
+    if (whole) return;
+  }
+}
+
+}  // namespace
+
+std::vector<Convention> FindAffine(const Picture& before, const Picture& after, const StageInfo& info, DType dtype) {
+  std::vector<Convention> found, orders;
+  AddOrder(&orders);
+  const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
+  for (const Convention& order : orders) {
+    const std::optional<Picture> moved = order.run(before, target);
+    if (!moved.has_value()) continue;
+    const auto lines = FitLines(*moved, after);
+    if (!lines.has_value()) continue;
+    const bool integers = !IsFloat(dtype);
+    if (integers) {
+      AddQuantised(after, *lines, order, info, dtype, &found);
+      continue;
+    }
+    std::string code;
+    std::string name = NameOfLines(*lines, UnitOf(before), &code);
+    if (order.name != "the values as they are") name += ", " + order.name;
+    found.push_back(AffineRow(name, code, *lines, order, Rounding::kNone, dtype));
+  }
+  return found;
+}
+
+}  // namespace plumb

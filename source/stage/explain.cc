@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stage/explain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace plumb {
+namespace {
+
+const std::vector<Convention>& AllConventions() {
+  static const std::vector<Convention> all = [] {
+    std::vector<Convention> list;
+    AddOrder(&list);
+    AddCrop(&list);
+    AddColour(&list);
+    AddResizeNearest(&list);
+    AddResizeOpenCv(&list);
+    AddResizePillow(&list);
+    AddResizeTorch(&list);
+    AddScores(&list);
+    return list;
+  }();
+  return all;
+}
+
+// The convention, and then red and blue exchanged.
+Convention ThenSwapped(const Convention& convention) {
+  Convention both = convention;
+  both.name += ", red and blue exchanged";
+  both.group += ", red and blue exchanged";
+  if (!both.code.empty()) both.code += "; x = x[..., ::-1]";
+  both.run = [run = convention.run](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+    const std::optional<Picture> after = run(before, target);
+    if (!after.has_value()) return std::nullopt;
+    return ChannelsSwapped(*after);
+  };
+  return both;
+}
+
+// Whether the convention is of the library that the stage says it was computed with.
+bool IsNamed(const Convention& convention, const StageInfo& info) {
+  const std::string library = Lower(info.library), name = Lower(convention.name);
+  for (const char* word : {"opencv", "pillow", "torch", "tensorflow", "tflite"}) {
+    if (library.find(word) != std::string::npos && name.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+void Try(const Convention& convention, const Picture& before, const Picture& after, const PictureTarget& target,
+         DType dtype, std::vector<Explained>* found) {
+  const std::optional<Picture> replayed = convention.run(before, target);
+  if (!replayed.has_value()) return;
+  Explained explained{convention, ComparePictures(*replayed, after), false};
+  if (!explained.difference.comparable) return;
+  explained.reproduces = Reproduces(convention, explained.difference, before, after, dtype);
+  found->push_back(std::move(explained));
+  if (after.channels < 3 || found->back().reproduces) return;
+  const Picture swapped = ChannelsSwapped(*replayed);
+  Explained other{ThenSwapped(convention), ComparePictures(swapped, after), false};
+  other.reproduces = Reproduces(other.convention, other.difference, before, after, dtype);
+  if (other.reproduces) found->push_back(std::move(other));
+}
+
+// A resize and the line of a normalisation in one stage: PIL image in, tensor out.
+void TryFused(const Picture& before, const Picture& after, const StageInfo& info, DType dtype,
+              std::vector<Explained>* found) {
+  const PictureTarget bytes = {after.height, after.width, after.channels, before.bytes, &info};
+  for (const Convention& convention : AllConventions()) {
+    const std::optional<Picture> inner = convention.run(before, bytes);
+    if (!inner.has_value() || inner->count() != after.count()) continue;
+    for (const Convention& line : FindAffine(*inner, after, info, dtype)) {
+      Convention both = line;
+      both.name = convention.name + ", then " + line.name;
+      both.group = convention.group + ", then " + line.group;
+      both.code = convention.code.empty() ? line.code : convention.code + "; " + line.code;
+      both.run = [first = convention.run, second = line.run, whole = before.bytes](
+                     const Picture& from, const PictureTarget& target) -> std::optional<Picture> {
+        const PictureTarget middle = {target.height, target.width, target.channels, whole, target.info};
+        const std::optional<Picture> between = first(from, middle);
+        if (!between.has_value()) return std::nullopt;
+        return second(*between, target);
+      };
+      Explained explained{both, ComparePictures(*line.run(*inner, bytes), after), false};
+      explained.reproduces = Reproduces(both, explained.difference, before, after, dtype);
+      if (explained.reproduces) found->push_back(std::move(explained));
+    }
+  }
+}
+
+}  // namespace
+
+PictureDifference ComparePictures(const Picture& a, const Picture& b) {
+  PictureDifference difference;
+  difference.comparable = a.height == b.height && a.width == b.width && a.channels == b.channels;
+  if (!difference.comparable) return difference;
+  difference.count = a.count();
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    if (a.values[i] == b.values[i]) continue;
+    const double distance = std::fabs(static_cast<double>(a.values[i]) - static_cast<double>(b.values[i]));
+    if (std::isnan(distance)) {
+      if (std::isnan(a.values[i]) && std::isnan(b.values[i])) continue;
+      difference.comparable = false;
+      return difference;
+    }
+    ++difference.differing;
+    difference.sum_abs += distance;
+    if (distance > difference.max_abs) difference.max_abs = distance, difference.worst = static_cast<int64_t>(i);
+  }
+  return difference;
+}
+
+double ReplayBound(const Picture& after, DType dtype) {
+  if (!IsFloat(dtype)) return 0;
+  double largest = 0;
+  for (const float value : after.values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::fabs(static_cast<double>(value)));
+  }
+  const double share = dtype == DType::kBF16 ? 1.0 / 128 : dtype == DType::kF16 ? 1.0 / 1024 : 1e-5;
+  return share * largest;
+}
+
+bool Reproduces(const Convention& convention, const PictureDifference& difference, const Picture& before,
+                const Picture& after, DType dtype) {
+  if (!difference.comparable) return false;
+  double bound = ReplayBound(after, dtype);
+  // A place that is off by 2 units in the last place of the largest place moves a value by that share of an edge.
+  if (convention.in_float32 && IsFloat(dtype))
+    bound += bound / 1e-5 * 2 * 0x1p-23 * static_cast<double>(std::max(before.height, before.width));
+  if (difference.max_abs <= bound) return true;
+  if (IsFloat(dtype) || difference.max_abs > 1) return false;
+  return static_cast<double>(difference.differing) <= convention.off_by_one * static_cast<double>(difference.count);
+}
+
+std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype) {
+  std::vector<Explained> found;
+  const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
+  for (const Convention& convention : AllConventions()) Try(convention, before, after, target, dtype, &found);
+  const auto known = [&] {
+    return std::any_of(found.begin(), found.end(), [](const Explained& one) { return one.reproduces; });
+  };
+  const bool same_size = before.height == after.height && before.width == after.width;
+  if (!known() && before.channels == after.channels) {
+    for (const Convention& convention : FindAffine(before, after, info, dtype))
+      Try(convention, before, after, target, dtype, &found);
+  }
+  if (!known() && !same_size && before.bytes == after.bytes) {
+    for (const Convention& convention : FindLetterbox(before, after, dtype))
+      Try(convention, before, after, target, dtype, &found);
+  }
+  if (!known() && !same_size && before.bytes && IsFloat(dtype)) TryFused(before, after, info, dtype, &found);
+  std::stable_sort(found.begin(), found.end(), [&info](const Explained& a, const Explained& b) {
+    if (a.reproduces != b.reproduces) return a.reproduces;
+    const bool of_a = a.reproduces && IsNamed(a.convention, info), of_b = b.reproduces && IsNamed(b.convention, info);
+    if (of_a != of_b) return of_a;
+    return a.difference.sum_abs < b.difference.sum_abs;
+  });
+  return found;
+}
+
+}  // namespace plumb

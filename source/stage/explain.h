@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which convention made one picture of another: all that apply are replayed, and what comes out is compared.
+#ifndef PLUMB_STAGE_EXPLAIN_H_
+#define PLUMB_STAGE_EXPLAIN_H_
+
+#include <string>
+#include <vector>
+
+#include "stage/picture.h"
+
+namespace plumb {
+
+struct PictureDifference {
+  double max_abs = 0, sum_abs = 0;
+  int64_t differing = 0, count = 0, worst = -1;
+  bool comparable = true;  // false: other sizes, or NaN on one side alone
+};
+PictureDifference ComparePictures(const Picture& a, const Picture& b);
+
+struct Explained {
+  Convention convention;
+  PictureDifference difference;
+  bool reproduces = false;
+};
+
+// What a replay may be off by: of bytes nothing (but Convention::off_by_one), of floats the rounding of their dtype.
+double ReplayBound(const Picture& after, DType dtype);
+// `before`: what was replayed on.
+bool Reproduces(const Convention& convention, const PictureDifference& difference, const Picture& before,
+                const Picture& after, DType dtype);
+
+// The best first: those that reproduce, the fewest differing values first; then the nearest. Among equals the library
+// goes first that the stage names.
+std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype);
+
+// Conventions whose numbers are found in the pictures: letterbox.cc, affine.cc.
+std::vector<Convention> FindLetterbox(const Picture& before, const Picture& after, DType dtype);
+std::vector<Convention> FindAffine(const Picture& before, const Picture& after, const StageInfo& info, DType dtype);
+
+}  // namespace plumb
+
+#endif  // PLUMB_STAGE_EXPLAIN_H_

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifest of a sample's folder: that of a dump (doc/dump_format.md), whose entries are stages. blob_diff reads it,
+// too; what stages add are `stage` (kind), `parameters`, `color`, `library` in an entry, and `sample` at the top.
+#ifndef PLUMB_STAGE_MANIFEST_H_
+#define PLUMB_STAGE_MANIFEST_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plumb/stage.h"
+
+namespace plumb {
+
+constexpr size_t kMaxStages = 100000;  // of a sample
+
+std::string FormatStageManifest(const StageSample& sample, const std::vector<std::string>& errors);
+// StageRecord::path is the file's name alone. `path` stands in errors: CorruptModel with the entry and the field.
+Result<StageSample> ParseStageManifest(std::string_view text, const std::string& path);
+
+}  // namespace plumb
+
+#endif  // PLUMB_STAGE_MANIFEST_H_

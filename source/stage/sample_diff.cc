@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stage/sample_diff.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "check/cause/signature.h"
+#include "check/core/metrics.h"
+
+namespace plumb {
+namespace {
+
+bool IsBgr(const std::string& color) { return color.substr(0, 3) == "BGR"; }
+bool IsRgb(const std::string& color) { return color.substr(0, 3) == "RGB"; }
+bool OtherOrder(const StageInfo& a, const StageInfo& b) {
+  return (IsBgr(a.color) && IsRgb(b.color)) || (IsRgb(a.color) && IsBgr(b.color));
+}
+
+bool IsNetwork(const std::string& kind) { return kind == "model"; }
+
+Tensor Wide(const Tensor& tensor) {
+  const auto wide = tensor.ConvertedTo(IsFloat(tensor.dtype()) ? DType::kF64 : DType::kI64);
+  return wide.ok() ? *wide : tensor;
+}
+
+std::string Quoted(const std::string& text) { return "'" + text + "'"; }
+
+}  // namespace
+
+Result<SampleDiff::Values> SampleDiff::Load(int i, int j) {
+  Values values;
+  PLUMB_ASSIGN_OR_RETURN(values.original, original_.Values(i));
+  PLUMB_ASSIGN_OR_RETURN(values.port, port_.Values(j));
+  values.original_picture = original_.AsPicture(i);
+  values.port_picture = port_.AsPicture(j);
+  const bool both = values.original_picture.has_value() && values.port_picture.has_value();
+  if (both && OtherOrder(original_.stage(i).info, port_.stage(j).info))
+    values.port_picture = ChannelsSwapped(*values.port_picture);
+  return values;
+}
+
+// Metrics of two tensors of the same axes; of pictures in any layout.
+void SampleDiff::Measure(const Values& values, int i, int j, StageRow* row) const {
+  row->stage = original_.stage(i).name;
+  row->kind = original_.stage(i).kind;
+  row->dtype = values.original.dtype();
+  row->original_shape = values.original.shape();
+  row->port_shape = values.port.shape();
+  row->count = values.original.NumElements();
+  if (values.original_picture.has_value() && values.port_picture.has_value()) {
+    const Picture &a = *values.original_picture, &b = *values.port_picture;
+    const PictureDifference difference = ComparePictures(a, b);
+    if (difference.comparable) {
+      row->max_abs = difference.max_abs;
+      row->differing = difference.differing;
+      if (difference.worst >= 0) {
+        const auto worst = static_cast<size_t>(difference.worst);
+        row->worst = {difference.worst / (a.width * a.channels), difference.worst / a.channels % a.width,
+                      difference.worst % a.channels};
+        row->worst_original = static_cast<double>(a.values[worst]);
+        row->worst_port = static_cast<double>(b.values[worst]);
+      }
+      return;
+    }
+  }
+  if (values.original.shape() != values.port.shape()) {
+    row->differing = row->count;
+    row->max_abs = HUGE_VAL;
+    row->reason = fmt::format("shapes differ: {} and {}", row->original_shape.ToString(), row->port_shape.ToString());
+    return;
+  }
+  const Tensor a = Wide(values.original), b = Wide(values.port);
+  const DiffMetrics metrics = CompareTensors(a, b);
+  row->max_abs = metrics.max_abs;
+  if (metrics.nan_a != metrics.nan_b || metrics.inf_a != metrics.inf_b) {
+    row->max_abs = HUGE_VAL;
+    row->reason = "NaN or infinities in other places";
+  }
+  for (int64_t n = 0; n < row->count; ++n) row->differing += a.ValueAt(n) == b.ValueAt(n) ? 0 : 1;
+  if (metrics.worst < 0) return;
+  row->worst_original = metrics.worst_a;
+  row->worst_port = metrics.worst_b;
+  int64_t rest = metrics.worst;
+  for (int axis = 0; axis < row->original_shape.rank(); ++axis) {
+    const int64_t inner = row->original_shape.CountFrom(axis + 1);
+    row->worst.push_back(rest / inner);
+    rest %= inner;
+  }
+}
+
+// What both may differ by: bytes by nothing, floats by their rounding, a network's outputs by options.tolerance.
+double SampleDiff::Bound(const Values& values, const StageRow& row, int i) const {
+  if (!IsFloat(values.original.dtype())) return 0;
+  const double largest = LargestMagnitude(values.original);
+  const std::string& kind = original_.stage(i).kind;
+  if (IsNetwork(kind) || kind == "scores") return options_.tolerance * largest;
+  const DType narrow = values.port.dtype();
+  const double share = narrow == DType::kBF16 || row.dtype == DType::kBF16 ? 1.0 / 128
+                       : narrow == DType::kF16 || row.dtype == DType::kF16 ? 1.0 / 1024
+                                                                           : 1e-5;
+  return share * largest;
+}
+
+Status SampleDiff::Run() {
+  bool same_before = true;
+  for (const auto& [i, j] : pairs_) {
+    PLUMB_ASSIGN_OR_RETURN(const Values values, Load(i, j));
+    StageRow row;
+    Measure(values, i, j, &row);
+    PLUMB_RETURN_IF_ERROR(JudgeRow(values, i, j, same_before, &row));
+    same_before = row.verdict == StageVerdict::kAligned && row.differing == 0;
+    report_.rows.push_back(std::move(row));
+  }
+  for (const StageVerdict wanted : {StageVerdict::kIntroduced, StageVerdict::kDiffers}) {
+    for (size_t row = 0; row < report_.rows.size() && report_.first_guilty < 0; ++row) {
+      if (report_.rows[row].verdict == wanted) report_.first_guilty = static_cast<int>(row);
+    }
+  }
+  return TellAnswer();
+}
+
+Status SampleDiff::JudgeRow(const Values& values, int i, int j, bool same_before, StageRow* row) {
+  if (row->max_abs <= Bound(values, *row, i)) {
+    row->verdict = StageVerdict::kAligned;
+    return Status::Ok();
+  }
+  if (IsNetwork(row->kind)) return JudgeNetwork(values, i, j, same_before, row);
+  if (row->kind == "classes" && JudgeClasses(values, i, j, row)) return Status::Ok();
+  JudgeByReplay(values, i, j, same_before, row);
+  return Status::Ok();
+}
+
+Status SampleDiff::JudgeNetwork(const Values& values, int i, int j, bool same_before, StageRow* row) {
+  if (same_before) {
+    row->verdict = StageVerdict::kIntroduced;
+    row->cause =
+        "the network itself: it had the original's input, so a check of its layers (model_check) names the guilty one";
+    return Status::Ok();
+  }
+  if (!options_.model || j == 0) {
+    row->verdict = StageVerdict::kDiffers;
+    row->reason = "its input differs; the network's file tells whether it adds to that";
+    return Status::Ok();
+  }
+  PLUMB_ASSIGN_OR_RETURN(const Tensor input, port_.Values(j - 1));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, options_.model(input));
+  for (const Tensor& output : outputs) {
+    if (output.NumElements() != values.port.NumElements()) continue;
+    row->max_own = CompareTensors(output, values.port).max_abs;
+    row->has_own = true;
+    const bool same = row->max_own <= options_.tolerance * LargestMagnitude(output);
+    row->verdict = same ? StageVerdict::kInherited : StageVerdict::kIntroduced;
+    row->cause = same ? "" : "the network itself: a check of its layers (model_check) names the guilty one";
+    return Status::Ok();
+  }
+  row->verdict = StageVerdict::kDiffers;
+  row->reason = "the network's file has no output of this size";
+  return Status::Ok();
+}
+
+// Class numbers that are the places of the largest scores before them are computed as they should be.
+bool SampleDiff::JudgeClasses(const Values& values, int i, int j, StageRow* row) {
+  if (i == 0 || j == 0 || IsFloat(values.port.dtype())) return false;
+  const auto is_top = [](StageSide* side, int index, const Tensor& classes) {
+    const auto scores = side->Values(index - 1);
+    if (!scores.ok() || classes.NumElements() == 0) return false;
+    int64_t larger = 0;
+    const auto chosen = static_cast<int64_t>(classes.ValueAt(0));
+    if (chosen < 0 || chosen >= scores->NumElements()) return false;
+    for (int64_t n = 0; n < scores->NumElements(); ++n) larger += scores->ValueAt(n) > scores->ValueAt(chosen) ? 1 : 0;
+    return larger == 0;
+  };
+  if (!is_top(&original_, i, values.original) || !is_top(&port_, j, values.port)) return false;
+  row->verdict = StageVerdict::kInherited;
+  row->original_does = row->port_does = "the place of the largest score";
+  return true;
+}
+
+void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_before, StageRow* row) {
+  const Explained* ours = original_.Convention(i);
+  const Explained* theirs = port_.Convention(j);
+  if (ours != nullptr) row->original_does = ours->convention.name;
+  if (theirs != nullptr) row->port_does = theirs->convention.name;
+  const bool same_way = ours != nullptr && theirs != nullptr && ours->convention.group == theirs->convention.group;
+  if (same_way && same_before) {
+    row->verdict = StageVerdict::kAligned;
+    row->reason = ours->convention.name == theirs->convention.name
+                      ? fmt::format("within what builds of it differ by: {}", ours->convention.name)
+                      : fmt::format("the same convention: {}, and {}", row->original_does, row->port_does);
+    return;
+  }
+  if (i == 0 || j == 0 || same_before) {
+    row->verdict = StageVerdict::kIntroduced;
+    return Blame(values, i, j, row);
+  }
+  const std::optional<Picture> before = port_.AsPicture(j - 1);
+  if (ours == nullptr || !before.has_value() || !values.port_picture.has_value()) {
+    row->verdict = same_way ? StageVerdict::kInherited : StageVerdict::kDiffers;
+    if (row->verdict == StageVerdict::kDiffers) {
+      row->reason = "what is before it differs, and the original's stage is none that can be replayed";
+      Blame(values, i, j, row);
+    }
+    return;
+  }
+  std::optional<Picture> replayed = ours->convention.run(*before, port_.TargetOf(j));
+  if (replayed.has_value()) {
+    const PictureDifference own = ComparePictures(*replayed, *values.port_picture);
+    row->has_own = own.comparable;
+    row->max_own = own.max_abs;
+    if (own.comparable && Reproduces(ours->convention, own, *before, *values.port_picture, values.port.dtype())) {
+      row->verdict = StageVerdict::kInherited;
+      return;
+    }
+  }
+  row->verdict = same_way ? StageVerdict::kInherited : StageVerdict::kIntroduced;
+  if (!same_way) Blame(values, i, j, row);
+}
+
+// The sentence of a guilty stage, and the line that mends it.
+void SampleDiff::Blame(const Values& values, int i, int j, StageRow* row) {
+  const Explained* ours = original_.Convention(i);
+  const Explained* theirs = port_.Convention(j);
+  if (ours != nullptr) row->mend = ours->convention.code;
+  if (ours != nullptr && theirs != nullptr && ours->convention.group != theirs->convention.group) {
+    row->cause = fmt::format("the original's is {}; the port's is {}", row->original_does, row->port_does);
+    return;
+  }
+  const std::string other = OtherSample(values, i);
+  if (!other.empty()) {
+    row->cause = other;
+    return;
+  }
+  // What makes the port's out of the original's: channels, layout, a factor, another sample.
+  if (values.original_picture.has_value() && values.port_picture.has_value()) {
+    const std::vector<Explained> found =
+        ExplainPicture(*values.original_picture, *values.port_picture, port_.stage(j).info, values.port.dtype());
+    if (!found.empty() && found[0].reproduces) {
+      row->cause = fmt::format("the port's is the original's, but: {}", found[0].convention.name);
+      if (row->mend.empty()) row->mend = found[0].convention.code;
+      return;
+    }
+  }
+  if (ours != nullptr)
+    row->cause = fmt::format("the original's is {}; the port's is nothing that Plumb knows", row->original_does);
+  if (theirs != nullptr)
+    row->cause = fmt::format("the port's is {}; the original's is nothing that Plumb knows", row->port_does);
+  const Explained* near = port_.Nearest(j);
+  if (near != nullptr &&
+      near->difference.sum_abs < 0.02 * static_cast<double>(near->difference.count) * std::max(1.0, row->max_abs))
+    row->cause += fmt::format("{}nearest to the port's is {} (off by up to {})", row->cause.empty() ? "" : "; ",
+                              near->convention.name, Number(near->difference.max_abs, 4));
+  if (values.original.shape() != values.port.shape()) return;
+  const auto a = values.original.ConvertedTo(DType::kF32), b = values.port.ConvertedTo(DType::kF32);
+  if (!a.ok() || !b.ok()) return;
+  const std::string looks = DescribeDifference(*b, *a);
+  if (!looks.empty()) row->cause += (row->cause.empty() ? "" : "; ") + looks;
+}
+
+// The stage of another sample that the port's is.
+std::string SampleDiff::OtherSample(const Values& values, int i) const {
+  constexpr int64_t kMostLooked = 64;
+  int64_t looked = 0;
+  for (const StageSample& sample : others_) {
+    if (sample.folder == original_.sample().folder || ++looked > kMostLooked) continue;
+    if (i >= static_cast<int>(sample.stages.size())) continue;
+    const StageRecord& stage = sample.stages[static_cast<size_t>(i)];
+    if (stage.shape != values.port.shape() || stage.dtype != values.port.dtype()) continue;
+    const auto tensor = LoadStage(stage);
+    if (tensor.ok() && CompareTensors(*tensor, values.port).max_abs == 0)
+      return fmt::format("another sample: the port's is that of sample {}", Quoted(sample.name));
+  }
+  return "";
+}
+
+}  // namespace plumb

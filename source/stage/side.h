@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// One side of a comparison: the stages of a sample with their values, loaded when they are needed, and which convention
+// made each of the one before it.
+#ifndef PLUMB_STAGE_SIDE_H_
+#define PLUMB_STAGE_SIDE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "stage/explain.h"
+
+namespace plumb {
+
+class StageSide {
+ public:
+  explicit StageSide(const StageSample& sample) : sample_(sample) {}
+
+  const StageSample& sample() const { return sample_; }
+  int size() const { return static_cast<int>(sample_.stages.size()); }
+  const StageRecord& stage(int index) const { return sample_.stages[static_cast<size_t>(index)]; }
+  Result<Tensor> Values(int index);
+  // Nothing: it is no picture.
+  std::optional<Picture> AsPicture(int index);
+  PictureTarget TargetOf(int index);
+  // The best convention that makes the stage of the one before it, where one reproduces it.
+  const Explained* Convention(int index);
+  // The nearest that does not, for words; null where Convention has one, or none comes near.
+  const Explained* Nearest(int index);
+
+ private:
+  struct Found {
+    std::optional<Explained> best, nearest;
+  };
+  const Found& Search(int index);
+
+  const StageSample& sample_;
+  std::map<int, Tensor> values_;
+  std::map<int, Found> found_;
+};
+
+// top-1 of scores or logits along the last axis; or of class numbers, the first.
+struct TopAnswer {
+  int64_t index = -1;
+  double value = 0, margin = 0;
+  bool numbers = false;  // `index` is what the tensor holds
+  std::string text() const;
+};
+std::optional<TopAnswer> AnswerOf(const Tensor& values, const std::string& kind);
+
+}  // namespace plumb
+
+#endif  // PLUMB_STAGE_SIDE_H_
