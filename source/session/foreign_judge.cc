@@ -14,6 +14,7 @@
 #include "check/numbers/arithmetic.h"
 #include "check/numbers/int8_weights.h"
 #include "check/subject/overwritten.h"
+#include "check/subject/unwritten.h"
 #include "op/core/op.h"
 
 namespace plumb {
@@ -343,6 +344,9 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   options.check.find_products = narrow || sums || (!declared && floats);
   std::set<std::string> left_out;
   if (judged.arithmetic != SubjectArithmetic::kInt8) {
+    PLUMB_ASSIGN_OR_RETURN(report, LeaveOutUnwritten(graph, blobs, inputs, options, std::move(report), &left_out));
+  }
+  if (judged.arithmetic != SubjectArithmetic::kInt8 && left_out.empty()) {
     PLUMB_ASSIGN_OR_RETURN(report, LeaveOutOverwritten(graph, blobs, inputs, options, std::move(report), &left_out));
   }
   NoteComputed(judged.arithmetic, declared.has_value(), &report);

@@ -162,6 +162,57 @@ std::string Failures(const RunReport& run) {
   return text;
 }
 
+// 1x1 convolutions, which XNNPACK computes as matrix products: the channels at a place of an image are a row.
+Graph Pointwise() {
+  Graph graph = Chain();
+  for (Layer& layer : graph.layers) {
+    auto param = std::make_shared<ConvolutionParam>(ParamOf<ConvolutionParam>(layer));
+    param->kernel_h = param->kernel_w = 1, param->pad_h = param->pad_w = 0;
+    layer.param = param;
+    layer.resources["weight"] = Gauss({kChannels, kChannels, 1, 1}, 1 / 5.0, 0.002 * (layer.index + 1));
+  }
+  return graph;
+}
+
+// Of each place its channels, to 255 steps with a zero point.
+void RowsOfPixels(Tensor* input) {
+  const int64_t places = kSize * kSize;
+  for (int64_t place = 0; place < places; ++place) {
+    float low = 0, high = 0;
+    const auto at = [&](int64_t c) -> float& { return input->data<float>()[c * places + place]; };
+    for (int64_t c = 0; c < kChannels; ++c) low = std::min(low, at(c)), high = std::max(high, at(c));
+    const float step = (high - low) / 255, zero = std::nearbyint(-128 - low / step);
+    for (int64_t c = 0; c < kChannels; ++c)
+      at(c) = (std::min(std::max(std::nearbyint(at(c) / step) + zero, -128.f), 127.f) - zero) * step;
+  }
+}
+
+TEST(NarrowProducts, RowsOfPixelsAreFound) {
+  const Graph graph = Pointwise();
+  Runtime runtime = All([](float*, int64_t) {});
+  runtime.operand = [](Tensor* input) { RowsOfPixels(input); };
+  const RunReport run = Find(graph, runtime.Run(graph));
+  EXPECT_EQ(run.verdict, Verdict::kAligned) << Failures(run);
+  EXPECT_NE(run.found_because.find("its input rounded to int8 with a zero point as the network runs"),
+            std::string::npos)
+      << run.found_because;
+}
+
+// One of the layers has another zero point: it is wrong, and no other.
+TEST(NarrowProducts, ARowsZeroPointThatIsOffStaysWrong) {
+  const Graph graph = Pointwise();
+  Runtime runtime = All([](float*, int64_t) {});
+  int convolution = 0;
+  runtime.operand = [&](Tensor* input) {
+    const bool faulty = convolution++ == 3;
+    RowsOfPixels(input);
+    for (int64_t i = 0; faulty && i < input->NumElements(); ++i) input->data<float>()[i] += 0.01f;
+  };
+  const RunReport run = Find(graph, runtime.Run(graph));
+  EXPECT_EQ(run.first_wrong, 3);
+  EXPECT_EQ(run.Count(Verdict::kWrong), 1) << Failures(run);
+}
+
 TEST(NarrowProducts, WeightsAreFound) {
   const struct {
     Round round;

@@ -12,6 +12,7 @@
 #include "check/numbers/int8.h"
 #include "check/numbers/stored_half.h"
 #include "check/numbers/weight_formats.h"
+#include "op/convolution.h"
 #include "op/quantize_linear.h"
 #include "reference/core/variants.h"
 
@@ -205,7 +206,9 @@ class NarrowProposals {
     for (const WeightFormat& weight : WeightFormats()) {
       if (norm_ != nullptr) single.push_back({&weight, nullptr, nullptr, nullptr, true});
     }
-    for (const OperandFormat& operand : OperandFormats()) single.push_back({nullptr, &operand});
+    for (const OperandFormat& operand : OperandFormats()) {
+      if (MayShare(operand.share)) single.push_back({nullptr, &operand});
+    }
     for (const BiasGrid& grid : grids_) single.push_back({nullptr, nullptr, nullptr, &grid});
     return single;
   }
@@ -339,10 +342,31 @@ class NarrowProposals {
     return (c_.step.device[0].ValueAt(sum.output) - c_.step.replay.values[0].ValueAt(sum.output)) / sum.gain;
   }
 
+  // Whether values of the layer's input may share a scale so.
+  bool MayShare(OperandFormat::Share share) const {
+    const bool conv = c_.layer.kind == OpKind::kConvolution;
+    switch (share) {
+      case OperandFormat::kAll: return true;
+      case OperandFormat::kRow: return c_.layer.kind == OpKind::kInnerProduct || c_.layer.kind == OpKind::kMatMul;
+      case OperandFormat::kPixel:
+        return conv && weight_ != nullptr && weight_->shape().CountFrom(2) == 1 &&
+               ParamOf<ConvolutionParam>(c_.layer).group == 1;
+      case OperandFormat::kImage: return conv && input_.shape().DimOrOne(0) > 1;
+    }
+    return false;
+  }
+  // Of what shares a scale with the terms of a sum.
+  ValueRange RangeOf(OperandFormat::Share share, const std::vector<double>& x, const SampleSum& sum) const {
+    if (share == OperandFormat::kAll) return inputs_;
+    if (share != OperandFormat::kImage) return ValuesRange(x);
+    const int64_t each = c_.step.device[0].shape().CountFrom(1), count = input_.shape().CountFrom(1);
+    const double* first = input_.data<double>() + sum.output / each * count;
+    return ValuesRange(std::vector<double>(first, first + count));
+  }
+
   // The squared difference that would be left; stops where it is too much.
   double Left(const Narrow& narrow) const {
-    const bool rows = c_.layer.kind == OpKind::kInnerProduct || c_.layer.kind == OpKind::kMatMul;
-    if (narrow.operand != nullptr && narrow.operand->by_row && !rows) return INFINITY;
+    if (narrow.operand != nullptr && !MayShare(narrow.operand->share)) return INFINITY;
     if (narrow.weight != nullptr && narrow.weight->block == WeightFormat::kRun)  // no channel has all of its scale
       return c_.layer.kind == OpKind::kDeconvolution && narrow.operand == nullptr ? 0 : INFINITY;
     double left = 0;
@@ -350,8 +374,7 @@ class NarrowProposals {
       std::vector<double> x(sum.x.begin(), sum.x.end()), w(sum.w.begin(), sum.w.end());
       double change = BiasOf(narrow, static_cast<double>(sum.bias), sum.channel) - static_cast<double>(sum.bias);
       for (size_t k = 0; k < x.size(); ++k) change -= x[k] * w[k];
-      if (narrow.operand != nullptr)
-        RoundOperands(*narrow.operand, narrow.operand->by_row ? ValuesRange(x) : inputs_, &x);
+      if (narrow.operand != nullptr) RoundOperands(*narrow.operand, RangeOf(narrow.operand->share, x, sum), &x);
       const double gain = narrow.folded ? sum.gain : 1;
       for (double& v : w) v *= gain;
       if (narrow.weight != nullptr)

@@ -41,6 +41,7 @@ void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_t
   c = {};
   std::map<std::string, bool> computed;  // by blob: compared or not
   for (const LayerReport& layer : report->layers) {
+    if (layer.step.index < 0 && layer.verdict == Verdict::kNotTested) continue;  // a constant, not a step of the run
     ++c.all_steps;
     c.steps += layer.verdict != Verdict::kNotTested;
     c.all_multiply_adds += layer.multiply_adds;

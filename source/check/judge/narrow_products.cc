@@ -17,7 +17,8 @@ std::string KindOf(const std::string& narrow) {
   const std::string folded = "the folded ", input = " and its input rounded to int8";
   const size_t begin = narrow.rfind(folded, 0) == 0 ? folded.size() : 0, read = narrow.find(input);
   size_t end = std::min(narrow.size(), read);
-  for (const char* detail : {" towards zero", " per output channel", " in groups of"})
+  for (const char* detail : {" towards zero", " per output channel", " in groups of", ", per tensor", ", per row",
+                             ", per pixel", ", per image"})
     end = std::min(end, narrow.find(detail));
   return narrow.substr(begin, end - begin) + (read == std::string::npos ? "" : input);
 }

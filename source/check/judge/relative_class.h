@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sigmoid, Tanh and Erf come in two classes: right to a few u absolutely, or relatively. One layer cannot tell, so the
-// reference judges by the wider bound. A run whose other layers keep the relative one where that is much narrower
+// Sigmoid, Tanh, Erf and Log come in two classes: right to a few u absolutely, or relatively. One layer cannot tell, so
+// the reference judges by the wider bound. A run whose other layers keep the relative one where that is much narrower
 // (small outputs) belongs to it: those layers' smallest visible fault is the smaller one, and a layer beyond it is grey
 // (it may be another kernel of the same runtime).
 #ifndef PLUMB_CHECK_JUDGE_RELATIVE_CLASS_H_

@@ -385,25 +385,31 @@ Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const La
 }
 
 const std::vector<OperandFormat>& OperandFormats() {
-  static const auto* formats =
-      new std::vector<OperandFormat>{{"tf32", InTf32},
-                                     {"f16", InHalf},
-                                     {"bf16", InBrain},
-                                     {"two bf16 (bf16x2)", InTwoBrains},
-                                     {"fp8 (e4m3)", InE4M3},
-                                     {"fp8 (e5m2)", InE5M2},
-                                     {"int8 as the network runs, per tensor", nullptr, false, false},
-                                     {"int8 with a zero point as the network runs, per tensor", nullptr, true, false},
-                                     {"int8 as the network runs, per row", nullptr, false, true},
-                                     {"int8 with a zero point as the network runs, per row", nullptr, true, true},
-                                     {"int8 as the network runs, in blocks of 32", nullptr, false, true, nullptr, 32}};
+  using S = OperandFormat;
+  static const auto* formats = new std::vector<OperandFormat>{
+      {"tf32", InTf32},
+      {"f16", InHalf},
+      {"bf16", InBrain},
+      {"two bf16 (bf16x2)", InTwoBrains},
+      {"fp8 (e4m3)", InE4M3},
+      {"fp8 (e5m2)", InE5M2},
+      {"int8 as the network runs, per tensor", nullptr, false, S::kAll},
+      {"int8 with a zero point as the network runs, per tensor", nullptr, true, S::kAll},
+      {"int8 as the network runs, per row", nullptr, false, S::kRow},
+      {"int8 with a zero point as the network runs, per row", nullptr, true, S::kRow},
+      {"int8 as the network runs, per pixel", nullptr, false, S::kPixel},
+      {"int8 with a zero point as the network runs, per pixel", nullptr, true, S::kPixel},
+      {"int8 as the network runs, per image", nullptr, false, S::kImage},
+      {"int8 with a zero point as the network runs, per image", nullptr, true, S::kImage},
+      {"int8 as the network runs, in blocks of 32", nullptr, false, S::kRow, nullptr, 32}};
   return *formats;
 }
 
 const std::vector<OperandFormat>& BitOperandFormats() {
   static const auto* formats = [] {
     auto* all = new std::vector<OperandFormat>;
-    for (const WeightFormat& bits : BitFormats()) all->push_back({bits.words, nullptr, false, false, &bits});
+    for (const WeightFormat& bits : BitFormats())
+      all->push_back({bits.words, nullptr, false, OperandFormat::kAll, &bits});
     return all;
   }();
   return *formats;
@@ -434,18 +440,40 @@ void RoundOperands(const OperandFormat& format, const ValueRange& range, std::ve
   }
 }
 
+namespace {
+
+// Values that share a scale: rows times so many, each so far from the next.
+struct Together {
+  int64_t rows = 1, count = 0, apart = 1;
+};
+
+Together TogetherIn(OperandFormat::Share share, const Shape& shape) {
+  Together t{1, shape.NumElements(), 1};
+  if (shape.rank() == 0 || t.count == 0) return t;
+  switch (share) {
+    case OperandFormat::kAll: return t;
+    case OperandFormat::kRow: t.count = shape[shape.rank() - 1]; break;
+    case OperandFormat::kImage: t.count = shape.CountFrom(1); break;
+    case OperandFormat::kPixel: t.count = shape.DimOrOne(1), t.apart = shape.CountFrom(2);
+  }
+  t.rows = shape.NumElements() / t.count;
+  return t;
+}
+
+}  // namespace
+
 Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand, double moved) {
   PLUMB_ASSIGN_OR_RETURN(Tensor rounded, operand.ConvertedTo(DType::kF64));
   PLUMB_ASSIGN_OR_RETURN(rounded, rounded.Clone());
-  const int rank = rounded.shape().rank();
-  const int64_t all = rounded.NumElements(), row = format.by_row && rank > 0 ? rounded.shape()[rank - 1] : all;
-  for (int64_t begin = 0; begin < all; begin += row) {
-    double* first = rounded.data<double>() + begin;
-    std::vector<double> values(first, first + row);
+  const Together t = TogetherIn(format.share, rounded.shape());
+  std::vector<double> values(static_cast<size_t>(t.count));
+  for (int64_t row = 0; row < t.rows; ++row) {
+    double* first = rounded.data<double>() + row / t.apart * t.apart * t.count + row % t.apart;
+    for (int64_t i = 0; i < t.count; ++i) values[static_cast<size_t>(i)] = first[i * t.apart];
     const ValueRange range = ValuesRange(values);
     for (double& v : values) v += moved * range.largest();
     RoundOperands(format, range, &values);
-    std::copy(values.begin(), values.end(), first);
+    for (int64_t i = 0; i < t.count; ++i) first[i * t.apart] = values[static_cast<size_t>(i)];
   }
   return rounded.ConvertedTo(operand.dtype());
 }

@@ -72,7 +72,10 @@ Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const La
 struct OperandFormat {
   std::string words;
   double (*round)(double) = nullptr;  // else whole steps:
-  bool zero_point = false, by_row = false;
+  bool zero_point = false;
+  // Values that share a scale: all; those of the last axis; those of all channels at one place of an image, which are
+  // the rows of a convolution that is computed as a matrix product; those of one image.
+  enum Share { kAll, kRow, kPixel, kImage } share = kAll;
   const WeightFormat* bits = nullptr;  // one of BitFormats()
   size_t block = 0;                    // so many neighbours share a scale; 0: all do
 };
@@ -86,7 +89,7 @@ const OperandFormat& OperandFormatOf(const std::string& words);
 void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values);
 // Of whole steps: how far elements that lie next to a tie may be off. Empty: none is, or too many for chance.
 Result<Tensor> UncertainOperand(const OperandFormat& format, const Tensor& operand);
-// A whole operand; its rows are those of the last axis.
+// A whole operand.
 Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand, double moved = 0);
 
 }  // namespace plumb

@@ -109,6 +109,11 @@ struct RelativeErf {
   static double Tau(double, double y, double u) { return 8 * u * std::fabs(y); }
 };
 
+struct RelativeLog {
+  static double Y(double x) { return std::log(x); }
+  static double Tau(double, double y, double u) { return 16 * u * std::fabs(y); }
+};
+
 template <class Row>
 ReferenceOp OpOf() {
   return ElementWise([](const ReferenceArgs& args) { return RunUnary(args, Row::Y); },
@@ -275,11 +280,13 @@ const std::vector<FunctionVariant>& FunctionVariants() {
 
 const ReferenceOp* RelativeClass(OpKind kind) {
   static const ReferenceOp *sigmoid = new ReferenceOp(OpOf<RelativeSigmoid>()),
-                           *tanh = new ReferenceOp(OpOf<RelativeTanh>()), *erf = new ReferenceOp(OpOf<RelativeErf>());
+                           *tanh = new ReferenceOp(OpOf<RelativeTanh>()), *erf = new ReferenceOp(OpOf<RelativeErf>()),
+                           *log = new ReferenceOp(OpOf<RelativeLog>());
   switch (kind) {
     case OpKind::kSigmoid: return sigmoid;
     case OpKind::kTanh: return tanh;
     case OpKind::kErf: return erf;
+    case OpKind::kLog: return log;
     default: return nullptr;
   }
 }

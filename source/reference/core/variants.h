@@ -23,7 +23,8 @@ struct FunctionVariant {
 };
 const std::vector<FunctionVariant>& FunctionVariants();
 
-// Sigmoid, Tanh and Erf with the bound of kernels that are right relatively, however small the result; null for others.
+// Sigmoid, Tanh, Erf and Log with the bound of kernels that are right relatively, however small the result; null for
+// others.
 const ReferenceOp* RelativeClass(OpKind kind);
 
 // norm.cc, for InstBatchNormCxx, GroupNorm, LayerNorm: variance as E[x^2] - mean^2, which loses mean^2 / variance, and
