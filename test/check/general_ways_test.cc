@@ -52,6 +52,8 @@ TEST(GeneralWays, AFunctionOfAnotherFamily) {
   const Tensor x = Gauss({4, 50}, 2);
   EXPECT_EQ(CauseOf(graph, x, [](double v) { return std::tanh(v); }), "computed as Tanh; the graph says Softsign");
   EXPECT_EQ(CauseOf(graph, x, [](double v) { return std::tanh(v) + 0.01 * v; }), "");
+  const Tensor large = Gauss({4, 50}, 2, 100);
+  EXPECT_EQ(CauseOf(graph, large, [](double) { return 0.0; }), "") << "LogSigmoid is 0 there, too";
 }
 
 Graph Product(const Tensor& weight) {

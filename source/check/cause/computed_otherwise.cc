@@ -77,6 +77,14 @@ bool SameShapes(const ReplayedStep& step, const Layer& layer) {
   return WeightsFit(layer, context.inputs);
 }
 
+// Such an output is no evidence of a function: zeros are LogSigmoid of what is large.
+bool IsTheSameEverywhere(const Tensor& y) {
+  for (int64_t i = 1; i < y.NumElements(); ++i) {
+    if (y.ValueAt(i) != y.ValueAt(0)) return false;
+  }
+  return true;
+}
+
 class AlternativeFinder {
  public:
   // budget: multiplications that its replays may take.
@@ -115,7 +123,7 @@ class AlternativeFinder {
   }
 
   std::vector<Alternative> General() {
-    if (step_.group.outputs.size() == 1) AddPlainFunctions();
+    if (step_.group.outputs.size() == 1 && !IsTheSameEverywhere(step_.device[0])) AddPlainFunctions();
     AddProposals(GeneralProposalsFor);
     return std::move(found_);
   }

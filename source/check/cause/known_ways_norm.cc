@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "check/cause/known_ways_util.h"
+#include "check/core/inspect.h"
 #include "op/affine.h"
 #include "op/norm.h"
 #include "op/normalize.h"
@@ -86,6 +87,27 @@ void NoAffine(const ProposalContext& c, Proposals* proposals) {
     }
     proposals->push_back(std::move(proposal));
   }
+}
+
+// gamma for beta and beta for gamma, both constants.
+void AffineExchanged(const ProposalContext& c, Proposals* proposals) {
+  Proposal proposal{"with gamma and beta exchanged", "otherwise", c.layer};
+  const Tensor *gamma = c.layer.Resource("scale"), *beta = c.layer.Resource("bias");
+  if (gamma != nullptr && beta != nullptr) {
+    if (gamma->shape() != beta->shape()) return;
+    proposal.layer.resources["scale"] = *beta;
+    proposal.layer.resources["bias"] = *gamma;
+  } else if (gamma == nullptr && beta == nullptr && c.layer.inputs.size() > 2) {
+    const Tensor one = c.blobs.at(c.layer.inputs[1]).value, two = c.blobs.at(c.layer.inputs[2]).value;
+    if (one.empty() || two.empty() || one.shape() != two.shape()) return;
+    proposal.reads = [one, two](size_t at, const Tensor& input) -> Result<Tensor> {
+      if (at != 1 && at != 2) return input;
+      return Widened(at == 1 ? two : one);
+    };
+  } else {
+    return;
+  }
+  proposals->push_back(std::move(proposal));
 }
 
 // A mean whose sum is divided by n - 1: a variance in single operators.
@@ -183,15 +205,18 @@ constexpr ProposalRow kNormProposalRows[] = {
     {OpKind::kInstBatchNormCxx, Epsilon<InstBatchNormParam, &InstBatchNormParam::eps>},
     {OpKind::kInstBatchNormCxx, OtherMoments},
     {OpKind::kInstBatchNormCxx, NoAffine},
+    {OpKind::kInstBatchNormCxx, AffineExchanged},
     {OpKind::kInstBatchNormCxx, OtherStatistics},
     {OpKind::kGroupNorm, Epsilon<GroupNormParam, &GroupNormParam::eps>},
     {OpKind::kGroupNorm, OtherMoments},
     {OpKind::kGroupNorm, NoAffine},
+    {OpKind::kGroupNorm, AffineExchanged},
     {OpKind::kGroupNorm, OtherStatistics},
     {OpKind::kGroupNorm, OtherGroupCount},
     {OpKind::kLayerNorm, Epsilon<LayerNormParam, &LayerNormParam::eps>},
     {OpKind::kLayerNorm, OtherMoments},
     {OpKind::kLayerNorm, NoAffine},
+    {OpKind::kLayerNorm, AffineExchanged},
     {OpKind::kLayerNorm, OtherStatistics},
     {OpKind::kNormalize, Epsilon<NormalizeParam, &NormalizeParam::epsilon>},
     {OpKind::kReduceMean, UnbiasedMean},

@@ -21,12 +21,12 @@ def _(model, node):
     return behind(model, node, ("Mul", [np.float32(1.001)], {}))
 
 
-@generic("plus 0.01", r"plus|added|off by 0\.0(1|099)|bias|b = ")
+@generic("plus 0.01", r"plus|added|off by 0\.0(1|099)|bias|b = |constant \d+\.01\b")
 def _(model, node):
     return behind(model, node, ("Add", [np.float32(0.01)], {}))
 
 
-@generic("sign", r"-1|sign|negat|operands exchanged|without 'neg")
+@generic("sign", r"-1|sign|negat|operands exchanged|as -x|without 'neg")
 def _(model, node):
     return behind(model, node, ("Neg", [], {}))
 

@@ -93,7 +93,7 @@ def _(model, node):
     return True
 
 
-@of("Conv ConvTranspose", "kernel flipped", r"flip|mirror|turn|rotat")
+@of("Conv ConvTranspose", "kernel flipped", r"flip|mirror|turn|rotat|in reverse")
 def _(model, node):
     return change(model, node, 1, lambda w: w[..., ::-1, ::-1] if w.ndim == 4 else w[..., ::-1])
 

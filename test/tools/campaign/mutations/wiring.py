@@ -144,7 +144,7 @@ def last_inputs(share):
 
 
 of(PRODUCTS, "the last input channels not read", r"input|last|channel|without")(last_inputs(1 / 16))
-of(PRODUCTS, "the second half of the sum lost", r"half|input|without|last")(last_inputs(1 / 2))
+of(PRODUCTS, "the second half of the sum lost", r"half|input|without|last|first \d+ of \d+ terms")(last_inputs(1 / 2))
 
 
 def attributes(types, name, cause, **values):
@@ -227,7 +227,7 @@ def _(model, node):
     return before(model, node, *cast(TensorProto.FLOAT16))
 
 
-@of("Concat", "the first part twice", r"twice|part|order")
+@of("Concat", "the first part twice", r"twice|part|order|in the place of")
 def _(model, node):
     shapes = [shape_of(model, name) for name in node.input]
     if len(shapes) < 2 or None in shapes or shapes[0] != shapes[1]:
