@@ -189,7 +189,7 @@ Result<Judged> JudgeAsHalf(const HalfStorage& storage, const Graph& graph, const
     left = now;
     best = std::move(wide);
   }
-  return left > 1 ? WithNarrowSums(std::move(best), computed, left, graph, blobs, inputs, options) : std::move(best);
+  return left > 0 ? WithNarrowSums(std::move(best), computed, left, graph, blobs, inputs, options) : std::move(best);
 }
 
 // By the values when these are f16 or bf16; by the layers that are beyond fp32 but not beyond other products.

@@ -61,12 +61,15 @@ void AnswerEffects::RunStep(const LayerGroup& group, const BlobTable& blobs, con
   for (Fork& fork : forks_) fork.lost = fork.lost || !run(&fork.with) || !run(&fork.healed);
 }
 
-void AnswerEffects::NoteStep(size_t position, const StepRecord& record) {
+void AnswerEffects::NoteStep(size_t position, const StepRecord& record, bool waits) {
   const std::vector<Tensor>& replay = record.replay.values;
   if (record.device.size() != record.group.outputs.size()) return NoteUnknown(record.group);
-  if (record.report.verdict == Verdict::kWrong && replay.size() == record.device.size() && forks_.size() < kMaxLayers) {
+  const auto like = [waits](const Fork& fork) { return fork.waits == waits; };
+  const bool follow = std::count_if(forks_.begin(), forks_.end(), like) < static_cast<ptrdiff_t>(kMaxLayers);
+  if (record.report.verdict == Verdict::kWrong && replay.size() == record.device.size() && follow) {
     Fork fork;
     fork.position = position;
+    fork.waits = waits;
     std::map<std::string, Tensor> written;
     for (size_t i = 0; i < replay.size(); ++i) written[record.group.outputs[i].blob] = record.device[i];
     fork.lost = !fork.with.SetInputs(device_).ok() || !fork.healed.SetInputs(device_).ok() ||
@@ -105,6 +108,7 @@ OutputEffect AnswerEffects::EffectOn(const RunReport& run, const OutputSummary& 
   effect.others = 1;
   std::vector<double> left = error;
   for (const Fork& fork : forks_) {
+    if (run.layers[fork.position].verdict != Verdict::kWrong) continue;
     const Tensor *with = fork.with.Find(output.name), *healed = fork.healed.Find(output.name);
     if (fork.lost || with == nullptr || healed == nullptr || with->shape() != output.device.shape()) continue;
     const std::vector<double> part = Difference(*with, *healed);

@@ -6,7 +6,8 @@
 // introduces, add up to the whole error, exactly and with their signs. For a wrong step both sides are computed: the
 // run forks there, once with the step's own values and once with those of its replay, and both forks go on beside the
 // reference's own run. What the forked steps leave over is the effect of all others together.
-// A fork costs what the own run costs from there on; kMaxLayers wrong steps are followed, the first ones.
+// A fork costs what the own run costs from there on; kMaxLayers wrong steps are followed, the first ones, and as many
+// whose verdict waits for the end of the run.
 #ifndef PLUMB_CHECK_WALK_ANSWER_EFFECTS_H_
 #define PLUMB_CHECK_WALK_ANSWER_EFFECTS_H_
 
@@ -27,8 +28,8 @@ class AnswerEffects {
   void NoteInput(const std::string& blob, const Tensor& value) { device_.emplace(blob, value); }
   // Every fork goes through the step, by the reference. constants: of the group's inputs, as OwnRun::InputsOf has them.
   void RunStep(const LayerGroup& group, const BlobTable& blobs, const std::vector<Tensor>& constants);
-  // Of a step that was judged; a wrong one forks the run.
-  void NoteStep(size_t position, const StepRecord& record);
+  // Of a step that was judged; a wrong one forks the run. waits: its verdict may still change.
+  void NoteStep(size_t position, const StepRecord& record, bool waits);
   // Of a step whose values nobody has: what reads them cannot be forked behind it.
   void NoteUnknown(const LayerGroup& group);
   void Release(const std::string& blob);
@@ -38,6 +39,7 @@ class AnswerEffects {
  private:
   struct Fork {
     size_t position = 0;
+    bool waits = false;
     bool lost = false;    // a step could not be replayed
     OwnRun with, healed;  // the step's own values, its replay's
   };

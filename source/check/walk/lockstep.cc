@@ -134,14 +134,15 @@ Status Lockstep::After(const LayerEvent& event) {
   const bool accused = options_.causes && explainers_.Accuse(record.get());
   if (!accused) explainers_.Excuse(record.get());
   Status handed_over;
-  if (accused || !products_.PutOff(*record, *judge_, report_.layers.size())) {
+  const bool waits = !accused && products_.PutOff(*record, *judge_, report_.layers.size());
+  if (!waits) {
     if (options_.causes) explainers_.Explain(record.get());
     narrow_.Note(*record, report_.layers.size());
     handed_over = HandOverWrong(*record);
   }
   if (options_.inherited) {
     effects_.RunStep(record->group, *scene_.blobs, record->inputs);
-    effects_.NoteStep(report_.layers.size(), *record);
+    effects_.NoteStep(report_.layers.size(), *record, waits);
   }
   Release(event.step());
   report_.layers.push_back(std::move(report));
