@@ -58,6 +58,7 @@ function(plumb_package)
     DESTINATION ${folder})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plumb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(FILES ${PROJECT_SOURCE_DIR}/include/plumb_c.h ${PROJECT_SOURCE_DIR}/include/plumb_dump.h
+    ${PROJECT_SOURCE_DIR}/include/plumb_stage.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   if(PLUMB_SHARED)  # for users of other build systems
     file(RELATIVE_PATH prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

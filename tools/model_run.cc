@@ -22,6 +22,7 @@
 #include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/plumb.h"
+#include "plumb/stage.h"
 #include "plumb/tensor_file.h"
 #include "plumb/tool/file.h"
 #include "plumb/tool/printing.h"
@@ -300,6 +301,19 @@ Status WriteOutputs(const Options& o, const Network& network) {
   return WriteOutput(o.output, TnnTestText(outputs, o.values_only));
 }
 
+// DUMP_STAGE_DIR: the stages end with what the network gave.
+Status WriteOutputStages(const Network& network) {
+  if (!StagesWanted()) return Status::Ok();
+  StageInfo info;
+  info.kind = "model";
+  info.library = std::string("Plumb ") + Version();
+  for (const std::string& name : network.graph().outputs) {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, network.ViewOutput(name));
+    PLUMB_RETURN_IF_ERROR(Stage("output " + name, value, info));
+  }
+  return Status::Ok();
+}
+
 Status RunOnce(Network* network, const NetworkInputs& inputs) {
   for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->LendInput(name, value));
   PLUMB_RETURN_IF_ERROR(network->Forward());
@@ -444,6 +458,7 @@ Status Execute(const Options& o, const NetworkOptions& options) {
   if (!o.print.quiet) PrintMemory(memory);
   PrintText(dump_log.Lines());
   if (!o.output.empty()) PLUMB_RETURN_IF_ERROR(WriteOutputs(o, *network));
+  PLUMB_RETURN_IF_ERROR(WriteOutputStages(*network));
   if (network->graph().weights_generated)
     Print("with generated weights: the outputs are not those of the trained network\n");
   return o.json.empty()

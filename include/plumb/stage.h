@@ -3,15 +3,13 @@
 // its stages down; two programs that should do the same are then compared stage by stage, and the first one that
 // differs is named with its cause (doc/pipeline.md, tool stage_diff).
 //
-//   DUMP_STAGE_DIR=original ./app        each Stage(...) below writes one .npy file into original/sample-00000
+//   DUMP_STAGE_DIR=original ./app        each Stage(...) of the program writes one .npy file into original/sample-00000
 //
+// Example:
 //   plumb::StageInfo info;
 //   info.parameters = {{"method", "bilinear"}, {"size", {224, 224}}};
-//   info.layout = "HWC", info.color = "BGR", info.library = "OpenCV 4.6.0";
-//   PLUMB_RETURN_IF_ERROR(plumb::Stage("resize", pixels, info));
-//   ...
-//   PLUMB_ASSIGN_OR_RETURN(const plumb::StageReport report, plumb::DiffStages("original", "port"));
-//   std::fputs(plumb::FormatStageText(report).c_str(), stdout);
+//   info.layout = "CHW", info.library = "OpenCV 4.6.0";
+//   PLUMB_RETURN_IF_ERROR(plumb::Stage("resize", image, info));
 //
 // Without DUMP_STAGE_DIR Stage returns at once and looks at nothing. Errors: one sentence with the folder, file and
 // field. Threading: Stage and BeginSample may be called from any thread, one call at a time is written; all else are

@@ -112,8 +112,8 @@ class StageTest(unittest.TestCase):
             "input": "inherited", "logits": "differs", "softmax": "inherited"})
         guilty = report.first_guilty
         self.assertEqual(guilty["stage"], "resize")
-        self.assertIn("OpenCV's INTER_NEAREST;", guilty["cause"])
-        self.assertIn("the port's is", guilty["cause"])
+        self.assertIn("the original's is OpenCV's INTER_NEAREST (here the same", guilty["cause"])
+        self.assertIn("the port's is OpenCV's INTER_NEAREST_EXACT (here the same", guilty["cause"])
         self.assertIn("cv2.INTER_NEAREST", guilty["mend"])
         answer = report.samples[0]["answer"]
         self.assertEqual(answer["mended"], answer["original"])
@@ -220,6 +220,43 @@ class StageTest(unittest.TestCase):
         self.assertEqual(matches[0]["convention"], "OpenCV's INTER_NEAREST")
         self.assertTrue(matches[0]["reproduces"])
         self.assertEqual(matches[0]["max_abs"], 0)
+
+    def run_tool(self, *arguments):
+        tool = pathlib.Path(os.environ["PLUMB_BIN_DIR"]) / "stage_diff"
+        done = subprocess.run([str(tool), *map(str, arguments)], capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_the_tool_says_the_same_and_ends_with_its_codes(self):
+        a, b = self.run_program("a"), self.run_program("b", "dict(shift=0.5)")
+        code, out, _ = self.run_tool(a, a)
+        self.assertEqual(code, 0)
+        self.assertIn("ALIGNED", out)
+        report = self.folder / "report.json"
+        code, out, _ = self.run_tool(a, b, "--json", report)
+        self.assertEqual(code, 1)
+        self.assertIn("DIFFERENT: first guilty stage 'resize'", out)
+        self.assertEqual(json.loads(report.read_text()), plumbnn.stage_diff(a, b).json)
+        self.assertEqual(self.run_tool(a, b, "-q")[1].strip(), plumbnn.stage_diff(a, b).summary.strip())
+        code, _, said = self.run_tool(a, self.folder / "none")
+        self.assertEqual(code, 2)
+        self.assertIn("there is no folder", said)
+        self.assertEqual(self.run_tool(a)[0], 2)
+
+    def test_a_program_in_c(self):
+        source = pathlib.Path(os.environ["PLUMB_ROOT"]) / "test/dump_header/stages.c"
+        program = self.folder / "program"
+        include = pathlib.Path(os.environ["PLUMB_ROOT"]) / "include"
+        subprocess.run(["cc", "-std=c99", f"-I{include}", str(source), "-o", str(program)], check=True)
+        subprocess.run([str(program)], check=True, env={**os.environ, "DUMP_STAGE_DIR": str(self.folder / "c")})
+        code = """
+import numpy as np, plumbnn
+plumbnn.sample("cat.jpg")
+plumbnn.stage("decode", (np.arange(12, dtype=np.uint8) * 10).reshape(2, 2, 3), layout="HWC", color="RGB")
+plumbnn.stage("softmax", np.float32([[0.125, 0.5, 0.25, 0.125]]))
+"""
+        report = plumbnn.stage_diff(self.folder / "c", self.run_program("python", code=code))
+        self.assertEqual(report.verdict, "aligned")
+        self.assertEqual(report.samples[0]["answer"]["original"], "#1 0.5")
 
     def test_wrong_arguments(self):
         code = """

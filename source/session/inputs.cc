@@ -15,6 +15,7 @@
 #include "interop/tensor_set.h"
 #include "plumb/tool/printing.h"
 #include "session/exercising_inputs.h"
+#include "session/stage_image.h"
 
 namespace plumb {
 namespace {
@@ -103,6 +104,7 @@ class Collector {
       PLUMB_ASSIGN_OR_RETURN(tensors[0].tensor, WithChannelsLast(tensors[0].tensor));
       origin += ", turned to NHWC";
     }
+    if (IsImageFile(path)) PLUMB_RETURN_IF_ERROR(WriteImageStages(path, options_.image, tensors[0].tensor, turns));
     return AddTensors(tensors, name, path, origin);
   }
 

@@ -217,31 +217,53 @@ Convention AffineRow(const std::string& name, const std::string& code, const std
           rounding == Rounding::kNone ? 0.0 : 0.01};
 }
 
-// scale and zero_point as the program said them, or as the line has them.
-void AddQuantised(const Picture& after, const std::vector<Line>& fitted, const Convention& first, const StageInfo& info,
-                  DType dtype, std::vector<Convention>* found) {
-  std::vector<Line> lines = fitted;
-  const StageValue* scale = info.Find("scale");
-  const StageValue* zero = info.Find("zero_point");
-  const bool said = scale != nullptr && !scale->numbers.empty() && scale->numbers[0] != 0;
-  for (Line& line : lines) {
-    if (!said) break;
-    line.slope = 1 / scale->numbers[0];
-    line.offset = zero != nullptr && !zero->numbers.empty() ? zero->numbers[0] : 0;
+// The slopes s for which rounding s * x + zero gives every y that lies within the limits; empty: low > high.
+struct Slopes {
+  double low = -HUGE_VAL, high = HUGE_VAL;
+  double middle() const { return low + (high - low) / 2; }
+};
+Slopes SlopesOf(const Picture& x, const Picture& y, double zero, Rounding rounding, const Limits& limits) {
+  const double below = rounding == Rounding::kDown ? 0 : 0.5, above = rounding == Rounding::kDown ? 1 : 0.5;
+  Slopes slopes;
+  for (size_t i = 0; i < x.values.size(); ++i) {
+    const double from = static_cast<double>(x.values[i]), to = static_cast<double>(y.values[i]) - zero;
+    if (from <= 0) continue;
+    if (static_cast<double>(y.values[i]) > limits.low) slopes.low = std::max(slopes.low, (to - below) / from);
+    if (static_cast<double>(y.values[i]) < limits.high) slopes.high = std::min(slopes.high, (to + above) / from);
   }
-  std::vector<double> scales, zeros;
-  for (const Line& line : lines) scales.push_back(1 / line.slope), zeros.push_back(line.offset);
-  const bool moved = first.name != "the values as they are";
-  const bool whole = std::all_of(lines.begin(), lines.end(), [](const Line& line) {
-    return std::fabs(line.slope - 1) < 1e-6 && std::fabs(line.offset - std::nearbyint(line.offset)) < 1e-4;
-  });
+  return slopes;
+}
+
+std::string QuantisedName(const Line& line, const char* words) {
+  const double zero = std::nearbyint(line.offset);
+  if (std::fabs(line.slope - 1) < 1e-6) return fmt::format("x {} {}", zero < 0 ? "-" : "+", Number(std::fabs(zero), 5));
+  return fmt::format("x / {} {} {}, {}", Number(1 / line.slope, 5), zero < 0 ? "-" : "+", Number(std::fabs(zero), 5),
+                     words);
+}
+
+// One scale and one whole zero point for all channels; `scale` and `zero_point` where the program said them.
+void AddQuantised(const Picture& before, const Picture& after, const std::vector<Line>& fitted, const Convention& first,
+                  const StageInfo& info, DType dtype, std::vector<Convention>* found) {
+  const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
+  const std::optional<Picture> moved = first.run(before, target);
+  if (!moved.has_value()) return;
+  double offset = 0;
+  for (const Line& line : fitted) offset += line.offset / static_cast<double>(fitted.size());
+  const StageValue* said = info.Find("zero_point");
+  std::vector<double> zeros;
+  if (said != nullptr && !said->numbers.empty()) zeros.push_back(said->numbers[0]);
+  for (const double step : {0, 1, -1}) zeros.push_back(std::nearbyint(offset) + step);
+  const Limits limits = LimitsOf(dtype);
   for (const auto& [rounding, words] : kRoundings) {
-    std::string name = whole ? fmt::format("x {} {}", lines[0].offset < 0 ? "-" : "+",
-                                           Number(std::fabs(std::nearbyint(lines[0].offset)), 5))
-                             : fmt::format("x / {} + {}, {}", ListOf(scales), ListOf(zeros), words);
-    if (moved) name += ", " + first.name;
-    found->push_back(AffineRow(name, "", lines, first, rounding, dtype));
-    if (whole) return;
+    for (const double zero : zeros) {
+      const Slopes slopes = SlopesOf(*moved, after, zero, rounding, limits);
+      if (slopes.low > slopes.high || !std::isfinite(slopes.low) || !std::isfinite(slopes.high)) continue;
+      Line line = {slopes.low <= 1 && slopes.high >= 1 ? 1 : slopes.middle(), zero};
+      std::string name = QuantisedName(line, words);
+      if (first.name != "the values as they are") name += ", " + first.name;
+      found->push_back(AffineRow(name, "", std::vector<Line>(fitted.size(), line), first, rounding, dtype));
+      break;
+    }
   }
 }
 
@@ -258,7 +280,7 @@ std::vector<Convention> FindAffine(const Picture& before, const Picture& after, 
     if (!lines.has_value()) continue;
     const bool integers = !IsFloat(dtype);
     if (integers) {
-      AddQuantised(after, *lines, order, info, dtype, &found);
+      AddQuantised(before, after, *lines, order, info, dtype, &found);
       continue;
     }
     std::string code;

@@ -116,6 +116,29 @@ void AddJpeg(std::string_view bytes, const std::string& file, std::vector<Decode
   }
 }
 
+// What each decoder gave, as it is or with what else a reader does: red and blue exchanged, grey, alpha, a turn.
+void AddDecoded(const std::vector<Decoded>& all, bool as_it_is, const StageRecord& stage, const Picture& after,
+                std::vector<Explained>* found) {
+  for (const Decoded& decoded : all) {
+    for (const Explained& then : ExplainPicture(decoded.picture, after, stage.info, stage.dtype)) {
+      const bool same = then.convention.name == "the values as they are";
+      const bool swapped = then.convention.name == "red and blue exchanged (RGB for BGR)";
+      if ((!then.reproduces && !same) || (as_it_is && !same && !swapped)) continue;
+      Explained one = then;
+      one.convention.name = same ? decoded.name : decoded.name + ", " + then.convention.name;
+      one.convention.group = one.convention.name;
+      one.convention.code = !decoded.code.empty() ? decoded.code : then.convention.code;
+      // There is no picture before a decoder: on the other side the same file gives the same.
+      one.convention.run = [result = after](const Picture&, const PictureTarget&) -> std::optional<Picture> {
+        return result;
+      };
+      found->push_back(std::move(one));
+      break;
+    }
+    if (!found->empty() && found->back().reproduces) return;
+  }
+}
+
 }  // namespace
 
 std::vector<Explained> ExplainDecode(const StageRecord& stage, const Picture& after) {
@@ -131,23 +154,8 @@ std::vector<Explained> ExplainDecode(const StageRecord& stage, const Picture& af
     if (picture.ok()) all.push_back({"the file's own pixels", "", std::move(*picture)});
   }
   std::vector<Explained> found;
-  for (Decoded& decoded : all) {
-    // What else a reader does: red and blue exchanged, grey, alpha.
-    for (Explained& then : ExplainPicture(decoded.picture, after, stage.info, stage.dtype)) {
-      const bool same = then.convention.name == "the values as they are";
-      if (!then.reproduces && !same) continue;
-      Explained one = then;
-      one.convention.name = same ? decoded.name : decoded.name + ", " + then.convention.name;
-      one.convention.group = one.convention.name;
-      one.convention.code = !decoded.code.empty() ? decoded.code : then.convention.code;
-      // There is no picture before a decoder: on the other side the same file gives the same.
-      one.convention.run = [result = after](const Picture&, const PictureTarget&) -> std::optional<Picture> {
-        return result;
-      };
-      found.push_back(std::move(one));
-      break;
-    }
-    if (!found.empty() && found.back().reproduces) break;
+  for (const bool as_it_is : {true, false}) {
+    if (found.empty() || !found.back().reproduces) AddDecoded(all, as_it_is, stage, after, &found);
   }
   std::stable_sort(found.begin(), found.end(), [](const Explained& a, const Explained& b) {
     return a.reproduces != b.reproduces ? a.reproduces : a.difference.sum_abs < b.difference.sum_abs;

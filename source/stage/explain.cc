@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "stage/boxes.h"
 
 namespace plumb {
 namespace {
@@ -20,6 +21,7 @@ const std::vector<Convention>& AllConventions() {
     AddResizePillow(&list);
     AddResizeTorch(&list);
     AddScores(&list);
+    AddBoxes(&list);
     return list;
   }();
   return all;
@@ -61,6 +63,19 @@ void Try(const Convention& convention, const Picture& before, const Picture& aft
   Explained other{ThenSwapped(convention), ComparePictures(swapped, after), false};
   other.reproduces = Reproduces(other.convention, other.difference, before, after, dtype);
   if (other.reproduces) found->push_back(std::move(other));
+}
+
+// Of the best: which other group gives the very same.
+void NoteTies(std::vector<Explained>* found) {
+  if (found->empty() || !found->front().reproduces) return;
+  Explained& best = found->front();
+  for (const Explained& other : *found) {
+    const bool same = other.reproduces && other.difference.max_abs == best.difference.max_abs &&
+                      other.difference.differing == best.difference.differing;
+    if (!same || other.convention.group == best.convention.group) continue;
+    best.also = " (here the same as " + other.convention.name + ")";
+    return;
+  }
 }
 
 // A resize and the line of a normalisation in one stage: PIL image in, tensor out.
@@ -141,6 +156,10 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
     return std::any_of(found.begin(), found.end(), [](const Explained& one) { return one.reproduces; });
   };
   const bool same_size = before.height == after.height && before.width == after.width;
+  if (!known()) {
+    for (const Convention& convention : FindSuppression(before, after, info))
+      Try(convention, before, after, target, dtype, &found);
+  }
   if (!known() && before.channels == after.channels) {
     for (const Convention& convention : FindAffine(before, after, info, dtype))
       Try(convention, before, after, target, dtype, &found);
@@ -156,6 +175,7 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
     if (of_a != of_b) return of_a;
     return a.difference.sum_abs < b.difference.sum_abs;
   });
+  NoteTies(&found);
   return found;
 }
 

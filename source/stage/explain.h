@@ -21,6 +21,9 @@ struct Explained {
   Convention convention;
   PictureDifference difference;
   bool reproduces = false;
+  std::string also = {};  // another convention that gives the very same here: " (here the same as Pillow's NEAREST)"
+
+  std::string words() const { return convention.name + also; }
 };
 
 // What a replay may be off by: of bytes nothing (but Convention::off_by_one), of floats the rounding of their dtype.

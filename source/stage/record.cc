@@ -87,13 +87,14 @@ class StageRecorder {
 
  private:
   // Takes the folder that the environment names, or the next free one: two runs are never mixed. A forked child takes
-  // one of its own.
+  // one of its own, and so does a program that names another.
   Status Claim() {
     const long process = static_cast<long>(::getpid());
-    if (process == process_) return Status::Ok();
+    const char* variable = std::getenv(kStageVariable);
+    const std::string wanted = variable == nullptr ? "" : variable;
+    if (process == process_ && wanted == wanted_) return Status::Ok();
     PLUMB_RETURN_IF_ERROR(CheckEnvironment());
-    const char* wanted = std::getenv(kStageVariable);
-    std::string folder = wanted == nullptr ? "" : wanted;
+    std::string folder = wanted;
     while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
     for (int run = 1; run < kMaxStageRuns; ++run) {
       const std::string root = run == 1 ? folder : fmt::format("{}-{}", folder, run);
@@ -107,9 +108,11 @@ class StageRecorder {
         Log(LogLevel::kInfo, fmt::format("the stages go to {}, because {} holds those of another run", root, folder));
       root_ = root;
       process_ = process;
+      wanted_ = wanted;
       sample_ = {};
       taken_.clear();
       samples_ = 0;
+      named_ = false;
       return Status::Ok();
     }
     return Status::IoError(fmt::format("'{}' and all folders up to '{}-{}' hold stages already; remove some", folder,
@@ -129,7 +132,7 @@ class StageRecorder {
 
   std::mutex mutex_;
   long process_ = -1;
-  std::string root_;
+  std::string wanted_, root_;
   StageSample sample_;
   std::vector<std::string> errors_;
   std::set<std::string> taken_;

@@ -142,6 +142,12 @@ void AddResizeTorch(std::vector<Convention>* list) {
                      },
                      kTies, true});
   }
+  list->push_back({"OpenCV's INTER_CUBIC in floats (OpenCV 5)", "OpenCV INTER_CUBIC",
+                   "cv2.resize(x, (w, h), interpolation=cv2.INTER_CUBIC)",
+                   [](const Picture& before, const PictureTarget& target) {
+                     return ByFormula(before, target, Place::kHalfPixel, Method::kCubic, ByteRule::kRound, false);
+                   },
+                   kTies});
   list->push_back(
       {"bilinear with antialias in floats (PyTorch)", "torchvision bilinear antialias=True",
        "torch.nn.functional.interpolate(x, (h, w), mode='bilinear', antialias=True)",

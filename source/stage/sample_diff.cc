@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "check/cause/signature.h"
 #include "check/core/metrics.h"
+#include "stage/boxes.h"
 
 namespace plumb {
 namespace {
@@ -69,7 +70,8 @@ void SampleDiff::Measure(const Values& values, int i, int j, StageRow* row) cons
   if (values.original.shape() != values.port.shape()) {
     row->differing = row->count;
     row->max_abs = HUGE_VAL;
-    row->reason = fmt::format("shapes differ: {} and {}", row->original_shape.ToString(), row->port_shape.ToString());
+    row->reason =
+        fmt::format("the shapes differ: {} and {}", row->original_shape.ToString(), row->port_shape.ToString());
     return;
   }
   const Tensor a = Wide(values.original), b = Wide(values.port);
@@ -128,6 +130,16 @@ Status SampleDiff::JudgeRow(const Values& values, int i, int j, bool same_before
     return Status::Ok();
   }
   if (IsNetwork(row->kind)) return JudgeNetwork(values, i, j, same_before, row);
+  if (values.original_picture.has_value() && values.port_picture.has_value() && row->kind == "detections") {
+    const auto sets = CompareDetections(*values.original_picture, *values.port_picture);
+    if (sets.has_value()) row->reason = sets->text();
+    const bool same = sets.has_value() && sets->only_a + sets->only_b == 0 && sets->smallest_overlap > 0.99 &&
+                      sets->largest_score <= options_.tolerance;
+    if (same) {
+      row->verdict = StageVerdict::kAligned;
+      return Status::Ok();
+    }
+  }
   if (row->kind == "classes" && JudgeClasses(values, i, j, row)) return Status::Ok();
   JudgeByReplay(values, i, j, same_before, row);
   return Status::Ok();
@@ -182,8 +194,8 @@ bool SampleDiff::JudgeClasses(const Values& values, int i, int j, StageRow* row)
 void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_before, StageRow* row) {
   const Explained* ours = original_.Convention(i);
   const Explained* theirs = port_.Convention(j);
-  if (ours != nullptr) row->original_does = ours->convention.name;
-  if (theirs != nullptr) row->port_does = theirs->convention.name;
+  if (ours != nullptr) row->original_does = ours->words();
+  if (theirs != nullptr) row->port_does = theirs->words();
   const bool same_way = ours != nullptr && theirs != nullptr && ours->convention.group == theirs->convention.group;
   if (same_way && same_before) {
     row->verdict = StageVerdict::kAligned;

@@ -13,6 +13,7 @@ function(at_most limit file)
   endif()
 endfunction()
 at_most(800 ${ROOT}/include/plumb_dump.h)
+at_most(300 ${ROOT}/include/plumb_stage.h)
 file(GLOB hooks ${ROOT}/examples/hooks/*)
 list(LENGTH hooks count)
 if(count LESS 8)
@@ -40,6 +41,12 @@ foreach(compiler gcc clang g++ clang++ aarch64-linux-gnu-gcc aarch64-linux-gnu-g
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${compiler} ${language}:\n${said}")
   endif()
+  execute_process(COMMAND ${found_${compiler}} ${language} -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -O1
+    -I${ROOT}/include
+    ${ROOT}/test/dump_header/stages.c -o ${WORK}/stages-${compiler} RESULT_VARIABLE result ERROR_VARIABLE said)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${compiler} ${language}, plumb_stage.h:\n${said}")
+  endif()
   math(EXPR count "${count} + 1")
   if(compiler MATCHES "^aarch64")
     continue()  # cannot be run here
@@ -52,6 +59,14 @@ foreach(compiler gcc clang g++ clang++ aarch64-linux-gnu-gcc aarch64-linux-gnu-g
     message(FATAL_ERROR "The program that ${compiler} made exits with ${result}, or writes other bytes: ${said}")
   endif()
   set(first ${sum})
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env DUMP_STAGE_DIR=${WORK}/stages-of-${compiler}
+    ${WORK}/stages-${compiler}
+    RESULT_VARIABLE result ERROR_VARIABLE said)
+  file(READ ${WORK}/stages-of-${compiler}/cat.jpg/manifest.json stages)
+  if(NOT result EQUAL 0 OR (DEFINED first_stages AND NOT stages STREQUAL first_stages))
+    message(FATAL_ERROR "The stages of ${compiler}'s program: exit code ${result}, or another manifest: ${said}")
+  endif()
+  set(first_stages "${stages}")
 endforeach()
 if(found_gcc)
   execute_process(COMMAND ${found_gcc} -std=c99 -O1 -Wall -Wextra -Werror -Wno-unused-result -I${ROOT}/include

@@ -23,6 +23,10 @@ struct Files {
     WriteText(model,
               "\"1 2 1 4206624772 ,\"\n\"x 4 1 1 2 4 0 ,\"\n\" x y ,\"\n\"y ,\"\n\" 1 ,\"\n\"ReLU r 1 1 x y ,\"\n");
     WriteText(folder + "/v.txt", "1\n-2\n3\n-4\n5\n-6\n7\n8\n");
+    fs::create_directories(folder + "/stages");
+    WriteText(folder + "/stages/x.txt", "1\n2\n");
+    WriteText(folder + "/stages/manifest.json",
+              R"({"files": [{"file": "x.txt", "blob": "scores", "shape": [1, 2], "dtype": "f32"}]})");
   }
   std::string folder, model;
 };
@@ -56,6 +60,7 @@ const Tool kTools[] = {
     {"model_convert", " -q -o $/out", true, false, false},
     {"device_check", " -d NAIVE -q --device-folder $/there --binaries " PLUMB_BIN_DIR, true, true, true},
     {"blob_diff", " $/v.txt $/v.txt", false, false, false},
+    {"stage_diff", " $/stages $/stages -q", false, false, false},
     {"device_info", "", false, false, false}};
 
 std::string Filled(std::string text, const Files& files) {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conventions beside values that were computed by hand from each library's definition. Real packages:
+// test/tools/stage/planted_test.py.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "stage/boxes.h"
+#include "stage/explain.h"
+#include "stage/resample.h"
+
+namespace plumb {
+namespace {
+
+Picture RowOf(std::vector<float> values, bool bytes = true) {
+  return {1, static_cast<int64_t>(values.size()), 1, bytes, std::move(values)};
+}
+
+std::vector<Convention> All() {
+  std::vector<Convention> list;
+  AddOrder(&list);
+  AddCrop(&list);
+  AddColour(&list);
+  AddResizeNearest(&list);
+  AddResizeOpenCv(&list);
+  AddResizePillow(&list);
+  AddResizeTorch(&list);
+  AddScores(&list);
+  AddBoxes(&list);
+  return list;
+}
+
+std::vector<float> Made(const std::string& name, const Picture& before, const PictureTarget& target) {
+  for (const Convention& convention : All()) {
+    if (convention.name != name) continue;
+    const auto after = convention.run(before, target);
+    return after.has_value() ? after->values : std::vector<float>{-1};
+  }
+  ADD_FAILURE() << "no convention is called " << name;
+  return {};
+}
+
+using Values = std::vector<float>;
+
+TEST(Conventions, NearestTakesThePixelsThatEachLibraryTakes) {
+  const Picture three = RowOf({10, 20, 30});
+  const PictureTarget two = {1, 2, 1, true, nullptr};
+  EXPECT_EQ(Made("OpenCV's INTER_NEAREST", three, two), (Values{10, 20}));  // floor(x * 1.5)
+  EXPECT_EQ(Made("PyTorch's nearest", three, two), (Values{10, 20}));
+  EXPECT_EQ(Made("Pillow's NEAREST", three, two), (Values{10, 30}));  // floor(0.75), floor(2.25)
+  EXPECT_EQ(Made("PyTorch's nearest-exact", three, two), (Values{10, 30}));
+  EXPECT_EQ(Made("nearest with align_corners (TensorFlow 1)", three, two), (Values{10, 30}));
+}
+
+TEST(Conventions, LinearOfOpenCvIsInFixedPoint) {
+  const Picture two = RowOf({0, 255});
+  // Places -0.25, 0.25, 0.75, 1.25; 255 * 512 = 130560; (130560 >> 4) * 2048 >> 16 = 255; (255 + 2) >> 2 = 64.
+  EXPECT_EQ(Made("OpenCV's INTER_LINEAR", two, {1, 4, 1, true, nullptr}), (Values{0, 64, 191, 255}));
+  // 8 bits: 255 * 64 * 256 + 32768 >> 16 = 64, and 255 * 192 the same way 191.
+  EXPECT_EQ(Made("OpenCV's INTER_LINEAR_EXACT", two, {1, 4, 1, true, nullptr}), (Values{0, 64, 191, 255}));
+  const Picture four = {2, 2, 1, true, {1, 2, 4, 8}};
+  EXPECT_EQ(Made("OpenCV's INTER_LINEAR", four, {1, 1, 1, true, nullptr}), (Values{4}));  // (15 + 2) / 4
+}
+
+TEST(Conventions, AreaOfOpenCvIsTheMeanOfWhatAPixelCovers) {
+  EXPECT_EQ(Made("OpenCV's INTER_AREA", RowOf({0, 90, 180}), {1, 1, 1, true, nullptr}), (Values{90}));
+  // 1.5 source pixels each: (0 + 90 / 2) / 1.5 = 30, (90 / 2 + 180) / 1.5 = 150.
+  EXPECT_EQ(Made("OpenCV's INTER_AREA", RowOf({0, 90, 180}), {1, 2, 1, true, nullptr}), (Values{30, 150}));
+}
+
+TEST(Conventions, PillowsFilterGrowsWithTheStep) {
+  const Picture four = RowOf({0, 100, 200, 40});
+  // Weights 3/7, 3/7, 1/7 and 1/7, 3/7, 3/7.
+  EXPECT_EQ(Made("Pillow's antialiased BILINEAR", four, {1, 2, 1, true, nullptr}), (Values{71, 117}));
+  EXPECT_EQ(Made("Pillow's antialiased BOX", four, {1, 2, 1, true, nullptr}), (Values{50, 120}));
+  // Without antialias the places are 0.5 and 2.5: (0 + 100) / 2, (200 + 40) / 2.
+  EXPECT_EQ(Made("torchvision's bilinear on uint8, antialias=False", four, {1, 2, 1, true, nullptr}),
+            (Values{50, 120}));
+}
+
+TEST(Conventions, PlacesByFormula) {
+  const Picture three = RowOf({0, 100, 200}, false);
+  const PictureTarget two = {1, 2, 1, false, nullptr};
+  EXPECT_EQ(Made("bilinear with align_corners=True", three, two), (Values{0, 200}));
+  EXPECT_EQ(Made("bilinear on pixel corners (TensorFlow 1)", three, two), (Values{0, 150}));
+  EXPECT_EQ(Made("bilinear on pixel centres (PyTorch, TF2), no antialias", three, two), (Values{25, 175}));
+  EXPECT_EQ(Made("PyTorch's area", three, two), (Values{50, 150}));
+}
+
+TEST(Conventions, GreyAndAlpha) {
+  const Picture red = {1, 1, 3, true, {255, 0, 0}};
+  EXPECT_EQ(Made("grey as OpenCV computes it", red, {1, 1, 1, true, nullptr}), (Values{76}));  // 76.245
+  EXPECT_EQ(Made("grey by BT.709", red, {1, 1, 1, true, nullptr}), (Values{54}));              // 54.213
+  EXPECT_EQ(Made("grey as the mean of the channels", red, {1, 1, 1, true, nullptr}), (Values{85}));
+  EXPECT_EQ(Made("grey as OpenCV computes it, of BGR read as RGB", red, {1, 1, 1, true, nullptr}), (Values{29}));
+  const Picture half = {1, 1, 4, true, {200, 100, 0, 51}};
+  EXPECT_EQ(Made("alpha over black", half, {1, 1, 3, true, nullptr}), (Values{40, 20, 0}));
+  EXPECT_EQ(Made("alpha over white", half, {1, 1, 3, true, nullptr}), (Values{244, 224, 204}));
+  EXPECT_EQ(Made("alpha dropped", half, {1, 1, 3, true, nullptr}), (Values{200, 100, 0}));
+}
+
+TEST(Conventions, VideoRange) {
+  const Picture frame = {3, 2, 1, true, {16, 16, 235, 235, 128, 128}};
+  const PictureTarget target = {2, 2, 3, true, nullptr};
+  EXPECT_EQ(Made("NV12 to RGB by BT.601, video range", frame, target),
+            (Values{0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255}));
+  EXPECT_EQ(Made("NV12 to RGB by BT.601, full range", frame, target),
+            (Values{16, 16, 16, 16, 16, 16, 235, 235, 235, 235, 235, 235}));
+}
+
+TEST(Conventions, CropsRoundTheirOffset) {
+  const Picture six = RowOf({0, 1, 2, 3, 4, 5});
+  const PictureTarget three = {1, 3, 1, true, nullptr};
+  EXPECT_EQ(Made("a centre crop whose offset is rounded down", six, three), (Values{1, 2, 3}));
+  EXPECT_EQ(Made("a centre crop whose offset is rounded half to even (torchvision)", six, three), (Values{2, 3, 4}));
+  EXPECT_EQ(Made("a crop of the top left", six, three), (Values{0, 1, 2}));
+}
+
+TEST(Conventions, AWrongChannelCountIsNoCandidate) {
+  const Picture grey = RowOf({1, 2, 3, 4});
+  EXPECT_EQ(Made("OpenCV's INTER_LINEAR", grey, {1, 2, 3, true, nullptr}), (Values{-1}));
+  EXPECT_EQ(Made("a crop of the top left", grey, {2, 2, 1, true, nullptr}), (Values{-1}));
+}
+
+TEST(Suppression, ThresholdAndClass) {
+  // Two boxes of IoU 1/3, the third apart, the fourth of another class on top of the first.
+  const Picture rows = {
+      4, 6, 1, false, {0, 0, 10, 10, 0.9f, 0, 5, 0, 15, 10, 0.8f, 0, 50, 50, 60, 60, 0.7f, 0, 0, 0, 10, 10, 0.6f, 1}};
+  EXPECT_NEAR(BoxOverlap(rows.Row(0), rows.Row(1), 0), 1.0 / 3, 1e-9);
+  EXPECT_NEAR(BoxOverlap(rows.Row(0), rows.Row(1), 1), 66.0 / (121 + 121 - 66), 1e-9);
+  const auto kept = [&rows](std::initializer_list<int64_t> which) {
+    Picture after = MakePicture(static_cast<int64_t>(which.size()), 6, 1, false);
+    int64_t next = 0;
+    for (const int64_t row : which) std::copy_n(rows.Row(row), 6, after.Row(next++));
+    return after;
+  };
+  const auto by_class = FindSuppression(rows, kept({0, 2, 3}), StageInfo());
+  ASSERT_FALSE(by_class.empty());
+  EXPECT_EQ(by_class[0].name, "NMS class by class, IoU > 0.3");
+  const auto together = FindSuppression(rows, kept({0, 1, 2}), StageInfo());
+  ASSERT_FALSE(together.empty());
+  EXPECT_EQ(together[0].name, "NMS of all classes together, IoU > 0.4");
+  EXPECT_TRUE(FindSuppression(rows, kept({2, 0}), StageInfo()).empty());
+}
+
+TEST(Suppression, SetsAreComparedWithoutTheirOrder) {
+  const Picture a = {2, 5, 1, false, {0, 0, 10, 10, 0.9f, 50, 50, 60, 60, 0.7f}};
+  const Picture b = {2, 5, 1, false, {50, 50, 60, 60, 0.7f, 0, 0, 10, 10, 0.9f}};
+  const auto same = CompareDetections(a, b);
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(same->pairs, 2);
+  EXPECT_FALSE(same->same_order);
+  const auto fewer = CompareDetections(a, Picture{1, 5, 1, false, {0, 0, 10, 10, 0.9f}});
+  ASSERT_TRUE(fewer.has_value());
+  EXPECT_EQ(fewer->only_a, 1);
+}
+
+TEST(Explain, NamesTheLineOfANormalisation) {
+  Picture before = MakePicture(4, 4, 3, true), after = MakePicture(4, 4, 3, false);
+  for (size_t i = 0; i < before.values.size(); ++i) {
+    before.values[i] = static_cast<float>((i * 37) % 256);
+    after.values[i] = before.values[i] / 127.5f - 1;
+  }
+  const std::vector<Explained> found = ExplainPicture(before, after, StageInfo(), DType::kF32);
+  ASSERT_FALSE(found.empty());
+  EXPECT_TRUE(found[0].reproduces);
+  EXPECT_EQ(found[0].convention.name, "mean 0.5 and std 0.5");
+}
+
+TEST(Explain, NoConventionIsNamedForNoise) {
+  Picture before = MakePicture(8, 8, 3, true), after = MakePicture(4, 4, 3, true);
+  for (size_t i = 0; i < before.values.size(); ++i) before.values[i] = static_cast<float>((i * 37) % 256);
+  for (size_t i = 0; i < after.values.size(); ++i) after.values[i] = static_cast<float>((i * 101 + 13) % 256);
+  for (const Explained& one : ExplainPicture(before, after, StageInfo(), DType::kU8)) EXPECT_FALSE(one.reproduces);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages written down, read back and compared; what the image options of a network do is written down, too.
+#include "plumb/stage.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "plumb/inputs.h"
+#include "plumb/tool/file.h"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+Tensor Bytes(const Shape& shape, int step) {
+  Tensor tensor = Tensor::Create(DType::kU8, shape).value();
+  for (int64_t i = 0; i < tensor.NumElements(); ++i) tensor.data<uint8_t>()[i] = static_cast<uint8_t>(i * step);
+  return tensor;
+}
+
+class StageTest : public ::testing::Test {
+ protected:
+  void SetUp() override { folder_ = WorkFolder::Make("stage_test").value(); }
+  void TearDown() override { ::unsetenv("DUMP_STAGE_DIR"); }
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+  WorkFolder folder_;
+};
+
+TEST_F(StageTest, OffNothingIsLookedAt) {
+  ::unsetenv("DUMP_STAGE_DIR");
+  EXPECT_FALSE(StagesWanted());
+  EXPECT_TRUE(Stage("", Tensor()).ok());  // on, both would be errors
+  EXPECT_TRUE(BeginSample("x").ok());
+}
+
+TEST_F(StageTest, WhatIsWrittenIsRead) {
+  ::setenv("DUMP_STAGE_DIR", path("stages").c_str(), 1);
+  StageInfo info;
+  info.parameters = {{"method", "bilinear"}, {"size", {2, 3}}, {"factor", 0.5}};
+  info.layout = "HWC", info.color = "BGR", info.library = "OpenCV 4.6.0";
+  ASSERT_TRUE(BeginSample("a cat/1.jpg").ok());
+  ASSERT_TRUE(Stage("resize", Bytes({2, 3, 3}, 5), info).ok());
+  EXPECT_FALSE(Stage("", Bytes({1}, 1)).ok());
+  EXPECT_FALSE(Stage("empty", Tensor()).ok());
+  const auto samples = ReadStages(path("stages"));
+  ASSERT_TRUE(samples.ok()) << samples.status().message();
+  ASSERT_EQ(samples->size(), 1u);
+  const StageSample& sample = (*samples)[0];
+  EXPECT_EQ(sample.name, "a cat/1.jpg");
+  EXPECT_EQ(fs::path(sample.folder).filename(), "a_cat_1.jpg");
+  ASSERT_EQ(sample.stages.size(), 1u);
+  const StageRecord& stage = sample.stages[0];
+  EXPECT_EQ(stage.kind, "resize");
+  EXPECT_EQ(stage.info.color, "BGR");
+  EXPECT_EQ(stage.info.library, "OpenCV 4.6.0");
+  ASSERT_NE(stage.info.Find("size"), nullptr);
+  EXPECT_EQ(stage.info.Find("size")->numbers, (std::vector<double>{2, 3}));
+  EXPECT_EQ(stage.info.Find("method")->text, "bilinear");
+  EXPECT_EQ(stage.info.Find("none"), nullptr);
+  const auto values = LoadStage(stage);
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  EXPECT_EQ(values->ValueAt(17), 85);
+}
+
+TEST_F(StageTest, KindsAreReadOutOfNames) {
+  EXPECT_EQ(StageKind("Resize_2"), "resize");
+  EXPECT_EQ(StageKind("Normalize"), "normalise");
+  EXPECT_EQ(StageKind("decode_boxes"), "boxes");
+  EXPECT_EQ(StageKind("imread"), "decode");
+  EXPECT_EQ(StageKind("magic"), "");
+}
+
+void WriteSample(const std::string& folder, const std::string& manifest, const std::vector<Tensor>& tensors) {
+  fs::create_directories(folder);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    ASSERT_TRUE(WriteTensors(folder + "/" + std::to_string(i) + ".npy", {{"", tensors[i]}}).ok());
+  std::ofstream(folder + "/manifest.json") << manifest;
+}
+
+constexpr const char* kTwoStages =
+    R"({"files": [{"file": "0.npy", "blob": "decode", "shape": [4, 4, 3], "dtype": "u8"},
+                  {"file": "1.npy", "blob": "crop", "shape": [3, 3, 3], "dtype": "u8"}]})";
+
+Tensor Part(const Tensor& tensor, int64_t top, int64_t left) {
+  Tensor part = Tensor::Create(DType::kU8, {3, 3, 3}).value();
+  for (int64_t h = 0; h < 3; ++h) {
+    for (int64_t i = 0; i < 9; ++i)
+      part.data<uint8_t>()[h * 9 + i] = tensor.data<uint8_t>()[(h + top) * 12 + left * 3 + i];
+  }
+  return part;
+}
+
+TEST_F(StageTest, TheGuiltyStageIsNamedAndTheRestInherits) {
+  const Tensor image = Bytes({4, 4, 3}, 5), other = Bytes({4, 4, 3}, 7);
+  WriteSample(path("original"), kTwoStages, {image, Part(image, 0, 0)});
+  WriteSample(path("crop"), kTwoStages, {image, Part(image, 1, 1)});
+  WriteSample(path("decode"), kTwoStages, {other, Part(other, 0, 0)});
+  const auto crop = DiffStages(path("original"), path("crop"));
+  ASSERT_TRUE(crop.ok()) << crop.status().message();
+  EXPECT_EQ(crop->different, 1);
+  EXPECT_EQ(crop->samples[0].first_guilty, 1);
+  EXPECT_EQ(crop->samples[0].rows[0].verdict, StageVerdict::kAligned);
+  EXPECT_NE(crop->samples[0].rows[1].cause.find("rounded down"), std::string::npos);
+  EXPECT_NE(FormatStageSummary(*crop).find("first guilty stage 'crop'"), std::string::npos);
+  const auto decode = DiffStages(path("original"), path("decode"));
+  ASSERT_TRUE(decode.ok()) << decode.status().message();
+  EXPECT_EQ(decode->samples[0].rows[0].verdict, StageVerdict::kIntroduced);
+  EXPECT_EQ(decode->samples[0].rows[1].verdict, StageVerdict::kInherited);
+  EXPECT_NE(FormatStageText(*decode).find("inherited"), std::string::npos);
+  EXPECT_NE(FormatStageJson(*decode).find("\"first_guilty\": 0"), std::string::npos);
+}
+
+TEST_F(StageTest, StagesOfOtherNamesArePairedByKind) {
+  const Tensor image = Bytes({4, 4, 3}, 5);
+  WriteSample(path("a"), kTwoStages, {image, Part(image, 0, 0)});
+  std::string renamed = kTwoStages;
+  renamed.replace(renamed.find("crop"), 4, "center_crop_3");
+  WriteSample(path("b"), renamed, {image, Part(image, 0, 0)});
+  const auto report = DiffStages(path("a"), path("b"));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->samples[0].rows.size(), 2u);
+  EXPECT_EQ(report->aligned, 1);
+}
+
+TEST_F(StageTest, WhatANetworksImageOptionsDoIsWrittenDown) {
+  ::setenv("DUMP_STAGE_DIR", path("image").c_str(), 1);
+  Graph graph;
+  graph.inputs.push_back({"input", DType::kF32, Shape{1, 1, 8, 8}});
+  InputOptions options;
+  options.files = {PLUMB_EXAMPLES "/digits/images/digit_3.png"};
+  options.image.bias = {120};
+  options.image.scale = {0.0078125f};
+  const auto inputs = PrepareInputs(options, graph);
+  ASSERT_TRUE(inputs.ok()) << inputs.status().message();
+  const auto samples = ReadStages(path("image"));
+  ASSERT_TRUE(samples.ok()) << samples.status().message();
+  const StageSample& sample = samples->back();
+  ASSERT_EQ(sample.stages.size(), 2u);
+  EXPECT_EQ(sample.stages[0].name, "decode");
+  EXPECT_EQ(sample.stages[0].shape, (Shape{8, 8, 1}));
+  EXPECT_EQ(sample.stages[1].name, "normalise");
+  EXPECT_EQ(LoadStage(sample.stages[1])->ValueAt(0), (LoadStage(sample.stages[0])->ValueAt(0) - 120) / 128);
+}
+
+}  // namespace
+}  // namespace plumb
