@@ -123,6 +123,10 @@ std::string FormatCsv(const std::vector<RunReport>& runs);
 std::string FormatJunit(const CheckResult& result);
 // A summary in Markdown, for the page of a pull request or a job: a row per run, the guilty layers, the command.
 std::string FormatMarkdown(const CheckResult& result);
+// SARIF 2.1.0, for code review tools: a result per step that is not aligned.
+std::string FormatSarif(const CheckResult& result);
+// Node data for Google's Model Explorer: E by tensor, of the first run that is wrong, else of the first.
+std::string FormatModelExplorer(const CheckResult& result);
 // One page for a browser, which needs nothing beside it: the network as a graph coloured by E, every layer's numbers
 // and, with CheckOptions::picture_cells, how its errors are spread and where they lie.
 std::string FormatHtml(const CheckResult& result);

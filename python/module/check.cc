@@ -29,6 +29,7 @@ struct CheckArguments {
   std::vector<std::string> layers;
   double min_tested = 0.5;
   std::string expect = "any";
+  bool pictures = false;
   std::string reproduce, golden_name, subject_name;
 };
 
@@ -81,6 +82,7 @@ CheckResult Check(const CheckArguments& a) {
   plan.reproduce_subject = "--subject " + a.subject_name;
   return Compute([&]() -> Result<CheckResult> {
     PLUMB_ASSIGN_OR_RETURN(const auto session, Session::Open(ModelFiles{a.model.structure, a.model.weights}, options));
+    if (a.pictures) plan.check.picture_cells = PictureCells(session->graph()->layers.size());
     PLUMB_ASSIGN_OR_RETURN(CheckResult result, CheckAll(session.get(), plan));
     for (const CheckError& error : result.errors) return Status(error.code, error.message);
     // The report names commands: its words are model_check's. Those of a device's error are Python's (_errors.py).
@@ -162,11 +164,14 @@ void BindCheck(nb::module_& m) {
       .def_rw("layers", &CheckArguments::layers)
       .def_rw("min_tested", &CheckArguments::min_tested)
       .def_rw("expect", &CheckArguments::expect)
+      .def_rw("pictures", &CheckArguments::pictures)
       .def_rw("reproduce", &CheckArguments::reproduce)
       .def_rw("golden_name", &CheckArguments::golden_name)
       .def_rw("subject_name", &CheckArguments::subject_name);
   nb::class_<CheckResult>(m, "CheckResult")
       .def("json", [](const CheckResult& result) { return InOptionWords(FormatJson(result)); })
+      .def("html", [](const CheckResult& result) { return InOptionWords(FormatHtml(result)); })
+      .def("sarif", [](const CheckResult& result) { return InOptionWords(FormatSarif(result)); })
       .def("csv", [](const CheckResult& result) { return FormatCsv(result.runs); })
       .def(
           "conclusion",

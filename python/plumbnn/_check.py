@@ -45,6 +45,7 @@ def check(
     layers: Sequence[str] = (),
     min_tested: float = 0.5,
     expect: str = "any",
+    pictures: bool = False,
     **device_options: Unpack[DeviceOptions],
 ) -> Report:
     """Runs the model layer by layer beside the float64 reference and judges every layer.
@@ -70,6 +71,7 @@ def check(
         min_tested: the share of steps, of values and of multiply-adds that must be compared.
         expect: in what subject and golden must be computed: "fp32", "tf32", "fp16", "bf16",
             "int8", "int4", "model" (what its dtypes and the dump say) or "any".
+        pictures: also keep what `report.to_html()` draws of each layer's errors.
         device_options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).
 
     Raises:
@@ -115,7 +117,7 @@ def check(
     command += ["--layout", layout] if layout else []
     command += ["--arithmetic", arithmetic] if arithmetic else []
     arguments.layers, arguments.min_tested = [str(layer) for layer in layers], min_tested
-    arguments.expect = expect
+    arguments.expect, arguments.pictures = expect, pictures
     command += [word for layer in arguments.layers for word in ("--layers", layer)]
     command += ["--min-tested", f"{min_tested:g}"] if min_tested != 0.5 else []
     foreign = golden is not None or subject is not None

@@ -214,6 +214,15 @@ class Report:
         """What `model_check --csv` writes: one row per layer output."""
         return self._result.csv()
 
+    def to_html(self) -> str:
+        """The page that `model_check --html` writes. With `check(..., pictures=True)` it shows where and how each
+        layer is off, too."""
+        return self._result.html()
+
+    def to_sarif(self) -> str:
+        """What `model_check --sarif` writes."""
+        return self._result.sarif()
+
     def to_pandas(self) -> pandas.DataFrame:
         """One row per step, with what `LayerReport` has. Needs pandas."""
         import pandas

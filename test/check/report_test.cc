@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "check/report/util.h"
+#include "plumb/graph.h"
 
 namespace plumb {
 namespace {
@@ -104,6 +105,40 @@ TEST(ReportForCi, JunitOfABaselineNamesLayerAndNumbers) {
   EXPECT_TRUE(Has(text, "name=\"baseline: X86, layer 00001 layer1\"")) << text;
   EXPECT_TRUE(Has(text, "<failure message=\"X86, layer 00001 layer1: E 0.1 -&gt; 70, R 0 -&gt; 3\"/>")) << text;
   EXPECT_TRUE(Has(Conclude(Wrong()).line, "baseline b.json wrong: X86, layer 00001 layer1: E 0.1 -> 70"));
+}
+
+TEST(ReportForCi, SarifHasAResultPerStepThatIsNotAligned) {
+  CheckResult result = Wrong();
+  result.checked.model = "a folder/n\xc3\xa9t.onnx";
+  const auto log = nlohmann::json::parse(FormatSarif(result));
+  EXPECT_EQ(log["version"], "2.1.0");
+  const auto& run = log["runs"][0];
+  EXPECT_EQ(run["tool"]["driver"]["name"], "Plumb");
+  EXPECT_EQ(run["invocations"][0]["exitCode"], 1);
+  size_t errors = 0;
+  for (const auto& one : run["results"]) {
+    EXPECT_EQ(one["ruleId"], run["tool"]["driver"]["rules"][one["ruleIndex"].get<size_t>()]["id"]);
+    EXPECT_EQ(one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "a%20folder/n%C3%A9t.onnx");
+    EXPECT_NE(one["message"]["text"], "");
+    errors += one["level"] == "error" && one.dump().find("{\"layer/v1\":\"X86/layer1\"}") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(errors, 1u) << log.dump(1);
+}
+
+TEST(ReportForCi, ModelExplorerHasAValuePerTensor) {
+  CheckResult result = Wrong();
+  result.runs[0].layers[1].outputs[0].excess = INFINITY;
+  GraphBuilder builder;
+  builder.Input("x", Shape({10})).Add("ReLU", {"x"}, {"fused away"}).Add("ReLU", {"fused away"}, {"layer1"});
+  result.model = std::make_shared<const Graph>(builder.Output("layer1").Build().value());
+  result.runs[0].layers[1].step.members = {{0, "fused away", "ReLU", {}}, {1, "layer1", "ReLU", {}}};
+  const auto data = nlohmann::json::parse(FormatModelExplorer(result));
+  EXPECT_EQ(data["results"]["layer0"]["value"], 0.5);
+  EXPECT_EQ(data["results"]["layer1"]["value"], 1e9) << "JSON has no infinity";
+  EXPECT_EQ(data["results"]["fused away"], data["results"]["layer1"]);
+  EXPECT_NE(data["results"]["layer0"]["bgColor"], data["results"]["layer1"]["bgColor"]);
+  EXPECT_EQ(data["thresholds"].size(), 3u);
+  EXPECT_TRUE(nlohmann::json::parse(FormatModelExplorer({}))["results"].empty());
 }
 
 TEST(ReportForCi, JsonHasTheWholeCommand) {

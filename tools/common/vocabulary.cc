@@ -82,6 +82,8 @@ const std::vector<Word>& Words() {
       {"junit",           "",  {},                   Values::kOutputFile},
       {"markdown",        "",  {},                   Values::kOutputFile},
       {"html",            "",  {},                   Values::kOutputFile},
+      {"sarif",           "",  {},                   Values::kOutputFile},
+      {"model-explorer",  "",  {},                   Values::kOutputFile},
       {"baseline",        "",  {},                   Values::kOne},
       {"update-baseline", "",  {},                   Values::kOne},
       {"adb",             "",  {},                   Values::kOne},

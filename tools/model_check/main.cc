@@ -44,10 +44,11 @@ int Main(int argc, char** argv) {
       kExamples);
   options.AddTo(&command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  options.again = EnvironmentAgain() +
-                  command_line.Again({"--device", "--subject", "--json", "--csv", "--junit", "--markdown", "--html",
-                                      "--baseline", "--update-baseline", "--write-inputs", "--full", "--all", "--quiet",
-                                      "--verbose", "--color", "--output-folder", "--failing-folder"});
+  options.again =
+      EnvironmentAgain() +
+      command_line.Again({"--device", "--subject", "--json", "--csv", "--junit", "--markdown", "--html", "--sarif",
+                          "--model-explorer", "--baseline", "--update-baseline", "--write-inputs", "--full", "--all",
+                          "--quiet", "--verbose", "--color", "--output-folder", "--failing-folder"});
   return Run(options).Go();
 }
 

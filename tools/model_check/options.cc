@@ -72,6 +72,8 @@ void Options::AddReports(CommandLine* c) {
   c->Add("--junit", &junit, "write a test case per step and device as JUnit's XML");
   c->Add("--markdown", &markdown, "write a summary in Markdown, for a pull request or $GITHUB_STEP_SUMMARY");
   c->Add("--html", &html, "write a page for a browser: the graph coloured by E, and where and how each layer is off");
+  c->Add("--sarif", &sarif, "write a result per step that is not aligned as SARIF 2.1.0, for code review tools");
+  c->Add("--model-explorer", &model_explorer, "write E by tensor as node data of Google's Model Explorer");
   c->Add("--baseline", &baseline, "FILE: fail where a layer is worse than this says (verdict, E, R)");
   c->Flag("--update-baseline", &update_baseline, "write what is found into the file of --baseline");
   c->OnlyWith("--update-baseline", {"--baseline"});

@@ -28,7 +28,7 @@ struct Options {
   OutputOptions output;
   std::vector<std::string> layers;
   std::string min_tested = "50%";
-  std::string json, csv, junit, markdown, html;
+  std::string json, csv, junit, markdown, html, sarif, model_explorer;
   std::string baseline;
   bool update_baseline = false;
   std::string again;  // the call, to be typed again for one device: without -d and what only reports

@@ -261,6 +261,8 @@ int Run::Finish() {
   write(options_.junit, FormatJunit(result_));
   write(options_.markdown, FormatMarkdown(result_));
   if (!options_.html.empty()) write(options_.html, InOptionWords(FormatHtml(result_)));
+  write(options_.sarif, FormatSarif(result_));
+  write(options_.model_explorer, FormatModelExplorer(result_));
   write(options_.json, FormatJson(result_));
   const Conclusion conclusion = Conclude(result_);
   if (!options_.output.quiet) Say(dump_log_.Lines());

@@ -134,7 +134,8 @@ function chooseRun(place) {
 function showHelp() {
   const keys = [
     ['/', 'search'], ['j k, arrows', 'the next, the one before'], ['n p', 'the same of those that are not aligned'],
-    ['+ −', 'zoom the graphs'], ['0', 'the whole graphs'], ['c', 'back to the layer selected'], ['1 to 9', 'the runs'],
+    ['+ −', 'zoom the graphs'], ['0', 'the whole graphs'], ['c', 'back to the layer selected'],
+    ['1 to 9', 'the runs'],
     ['d', 'to the details'], ['Esc', 'clears the search'], ['?', 'this']
   ];
   const dialog = byId('help');
@@ -152,7 +153,7 @@ function showHelp() {
 
 function onKey(event) {
   const typing = event.target.closest?.('input, select, textarea');
-  if (event.key === 'Escape' && typing) {
+  if (event.key === 'Escape' && !byId('help').open) {
     state.words = list.search.value = '';
     list.search.blur();
     return list.show();
