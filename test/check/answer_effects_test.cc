@@ -163,6 +163,17 @@ TEST(AnswerEffects, RoundingAloneIsSaidToExplainATie) {
   EXPECT_NE(said[0].find("no layer is wrong, rounding explains it"), std::string::npos) << said[0];
 }
 
+// The reference cannot go on from a tensor of another shape: nothing is known of it, and nothing reads beyond its end.
+TEST(AnswerEffects, ATensorOfAnotherShapeIsNotFollowed) {
+  const Graph graph = Linear();
+  const Tensor x = Gauss({1, kScores});
+  Stored subject;
+  subject.blobs = {{"x", x}, {"h", Gauss({1, 2})}, {"s", Gauss({1, kScores})}, {"y", Gauss({1, kScores}, 3)}};
+  const RunReport run = CheckSubjectBlobs(graph, subject, {{"x", x}}, {}).value();
+  EXPECT_EQ(run.layers[0].verdict, Verdict::kWrong);
+  EXPECT_TRUE(run.outputs[0].effect.layers.empty());
+}
+
 TEST(AnswerEffects, AnAlignedRunSaysNothing) {
   const RunReport run = WithErrors(Linear(), Values(kScores), Values(kScores));
   EXPECT_EQ(run.verdict, Verdict::kAligned);

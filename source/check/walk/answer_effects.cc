@@ -51,6 +51,15 @@ Flip FlipOf(const OutputSummary& output) {
   return flip;
 }
 
+// Whether the reference could go on from what the device wrote.
+bool HasItsShapes(const StepRecord& record) {
+  if (record.device.size() != record.info.outputs.size()) return false;
+  for (size_t i = 0; i < record.device.size(); ++i) {
+    if (record.device[i].shape() != record.info.outputs[i].shape) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void AnswerEffects::RunStep(const LayerGroup& group, const BlobTable& blobs, const std::vector<Tensor>& constants) {
@@ -63,7 +72,7 @@ void AnswerEffects::RunStep(const LayerGroup& group, const BlobTable& blobs, con
 
 void AnswerEffects::NoteStep(size_t position, const StepRecord& record, bool waits) {
   const std::vector<Tensor>& replay = record.replay.values;
-  if (record.device.size() != record.group.outputs.size()) return NoteUnknown(record.group);
+  if (!HasItsShapes(record)) return NoteUnknown(record.group);
   const auto like = [waits](const Fork& fork) { return fork.waits == waits; };
   const bool follow = std::count_if(forks_.begin(), forks_.end(), like) < static_cast<ptrdiff_t>(kMaxLayers);
   if (record.report.verdict == Verdict::kWrong && replay.size() == record.device.size() && follow) {
