@@ -36,7 +36,8 @@ Result<InputOptions> InputArguments::Read(uint64_t seed) const {
 
 // They are of images: without one they would do nothing.
 Status InputArguments::CheckImageOptions(const CommandLine& c) const {
-  if (std::any_of(files.begin(), files.end(), IsImageFile)) return Status::Ok();
+  const bool many = samples != nullptr && !samples->empty();
+  if (many || std::any_of(files.begin(), files.end(), IsImageFile)) return Status::Ok();
   for (const auto& [name, shown] :
        {std::pair("--bias", "-n"), {"--scale", "-s"}, {"--channel-order", "--channel-order"}}) {
     if (c.Given(name))

@@ -17,6 +17,7 @@ struct InputArguments {
   std::string bias;                // of images and TNN's -n: comma separated
   std::string scale;
   std::string channel_order = "rgb";
+  const std::string* samples = nullptr;  // --inputs of a tool that has it: where it is given, images may be among them
 
   void AddTo(CommandLine* command_line);
   Result<InputOptions> Read(uint64_t seed) const;

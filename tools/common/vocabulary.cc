@@ -37,6 +37,8 @@ const std::vector<Word>& Words() {
       {"plain-input",     "",  {"ip"},               Values::kOne},
       {"input-type",      "",  {"it"},               Values::kOne},
       {"input-range",     "",  {},                   Values::kNumbers},
+      {"inputs",          "",  {},                   Values::kOne},
+      {"results",         "",  {},                   Values::kOne},
       {"probe",           "",  {},                   Values::kOne},
       {"write-inputs",    "",  {},                   Values::kOne},
       {"bias",            "n", {"bi"},               Values::kNumbers},

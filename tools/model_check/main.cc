@@ -46,9 +46,11 @@ int Main(int argc, char** argv) {
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   options.again =
       EnvironmentAgain() +
-      command_line.Again({"--device", "--subject", "--json", "--csv", "--junit", "--markdown", "--html", "--sarif",
-                          "--model-explorer", "--baseline", "--update-baseline", "--write-inputs", "--full", "--all",
-                          "--quiet", "--verbose", "--color", "--output-folder", "--failing-folder"});
+      command_line.Again(
+          {"--device", "--subject",       "--json",           "--csv",      "--junit",           "--markdown",
+           "--html",   "--sarif",         "--model-explorer", "--baseline", "--update-baseline", "--write-inputs",
+           "--inputs", "--results",       "--full",           "--all",      "--quiet",           "--verbose",
+           "--color",  "--output-folder", "--failing-folder"});
   return Run(options).Go();
 }
 

@@ -29,7 +29,9 @@ void Options::AddTo(CommandLine* c) {
   c->Add("--device", &device,
          "NAIVE, X86, ARM, OPENCL, VULKAN, a list (X86,OPENCL) or ALL, the default (those present but NAIVE)");
   run.AddTo(c);
+  input.samples = &many.samples;
   input.AddTo(c);
+  many.AddTo(c);
   c->Flag("--probe", &probe, "draw many inputs and take the one that exercises the weakest layers most");
   c->Add("--write-inputs", &inputs_to, "FILE.npz: also write the network inputs there, for another runtime");
   foreign.AddTo(c);
@@ -45,6 +47,7 @@ void Options::AddTo(CommandLine* c) {
   for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
+  ManyArguments::AddRulesTo(c);
   for (const char* given : {"--input", "--input-range", "--subject"})
     c->NotWith("--probe", {given}, "it draws the network inputs");
   for (const char* other : {"--subject", "--golden"})

@@ -11,6 +11,7 @@
 #include "common/output_options.h"
 #include "model_check/files.h"
 #include "model_check/foreign.h"
+#include "model_check/many.h"
 
 namespace plumb {
 
@@ -19,6 +20,7 @@ struct Options {
   RunOptions run;
   std::string device;
   InputArguments input;
+  ManyArguments many;
   bool probe = false;
   std::string inputs_to;
   ForeignArguments foreign;

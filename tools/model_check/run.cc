@@ -115,6 +115,7 @@ void Run::Judge() {
   auto found = CheckAll(session_.get(), Plan(), result_.devices);
   if (!found.ok()) return AddError(found.status());
   found->comparisons = std::move(result_.comparisons);
+  found->errors.insert(found->errors.begin(), result_.errors.begin(), result_.errors.end());
   result_ = std::move(*found);
 }
 
@@ -289,12 +290,44 @@ Status Run::OpenSession() {
   options.inputs.exercise = options_.probe;
   options.inputs.exercised_layers = options_.layers;
   options.checks_devices = !options_.device.empty();
-  PLUMB_ASSIGN_OR_RETURN(session_, Session::Open(options_.model.Files(), options));
+  if (options_.many.given()) options.inputs.files = options_.many.FilesWithShapes();
+  auto opened = Session::Open(options_.model.Files(), options);
+  if (!opened.ok() && options_.many.given()) {  // that sample may be the broken one
+    options.inputs.files.clear();
+    opened = Session::Open(options_.model.Files(), options);
+  }
+  if (!opened.ok()) return opened.status();
+  session_ = std::move(*opened);
   graph_ = session_->graph();
   inputs_ = session_->inputs();
   options_.model.SayWhatWasLoaded(*graph_);
   PrintNotes(options_.output, graph_->notes);
+  if (options_.many.given()) PLUMB_RETURN_IF_ERROR(TakeWorstSample());
   return WriteInputs();
+}
+
+Status Run::TakeWorstSample() {
+  ManyRun run{graph_, {}, options_.output.quiet};
+  PLUMB_ASSIGN_OR_RETURN(run.options.inputs, options_.input.Read(options_.model.seed));
+  run.options.network = network_options_;
+  run.options.network.device_index = options_.run.device_index;
+  run.options.results = options_.many.results;
+  run.options.model = options_.model.Files().structure;
+  PLUMB_ASSIGN_OR_RETURN(const ManyOutcome outcome, RunSamples(options_.many, run, result_.devices));
+  Say(InOptionWords(outcome.text));
+  if (outcome.failed > 0) {
+    AddError(
+        Status::InvalidArgument(fmt::format("{} of {} samples could not be run (above)", outcome.failed, outcome.all)));
+  }
+  const Sample& worst = outcome.worst;
+  Say(PrintableLine(fmt::format("The worst sample, '{}', layer by layer:", worst.name)) + "\n");
+  InputOptions inputs = run.options.inputs;
+  inputs.files = worst.files;
+  inputs.values = worst.values;
+  PLUMB_ASSIGN_OR_RETURN(inputs_, PrepareInputs(inputs, *graph_));
+  for (const std::string& file : worst.files) result_.checked.reproduce += " -i " + ShellQuoted(file);
+  if (worst.files.empty()) result_.checked.reproduce += " --inputs " + ShellQuoted(options_.many.samples);
+  return Status::Ok();
 }
 
 Status Run::WriteInputs() const {

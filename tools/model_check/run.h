@@ -46,6 +46,8 @@ class Run {
   Status JudgeByBaseline();
   // The model, its inputs, subject and golden.
   Status OpenSession();
+  // --inputs: runs them all; the worst one's inputs are those of the check.
+  Status TakeWorstSample();
   Status WriteInputs() const;
   void Describe(CheckedModel* checked) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;

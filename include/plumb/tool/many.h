@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many samples: one network on many inputs, a device beside the reference, outputs only. Says which answers changed,
+// how sure the share of equal ones is, and which sample to look at layer by layer.
+#ifndef PLUMB_TOOL_MANY_H_
+#define PLUMB_TOOL_MANY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plumb/inputs.h"
+
+namespace plumb {
+
+struct Sample {
+  std::string name;                // "cat.png", "17" of a .npz
+  std::vector<std::string> files;  // as InputOptions::files; or:
+  std::map<std::string, Tensor> values;
+};
+
+// A folder: each file is a sample of a network with one input, each folder in it one with a file for each input
+// (x.npy of input 'x'), by name. A .txt: a path in each line, from the .txt's folder on. A .npz: arrays by input whose
+// first axis counts the samples, `batch` in each. NotFound, InvalidArgument: nothing there, arrays of other lengths.
+Result<std::vector<Sample>> ListSamples(const std::string& path, int64_t batch);
+
+// Of one sample, of the output that differs most.
+struct SampleResult {
+  std::string name;
+  std::string error;     // why it could not be run; nothing below is meant then
+  bool changed = false;  // the top-1 of some output that is read as scores
+  std::string output;
+  double relative = 0;  // the largest difference over the largest value of the reference; infinite: NaN on one side
+  // Of scores: the classes, how far the reference's top-1 leads the device's, and by how much the two were moved.
+  int64_t top1_device = -1, top1_reference = -1;
+  double margin = 0, moved = 0;
+};
+
+struct ManyOptions {
+  std::string device;
+  NetworkOptions network;
+  InputOptions inputs;  // how files are read; its files and values are the samples'
+  // JSON lines of what is done; what stands there already is not run again. Empty: none.
+  std::string results;
+  std::string model;                                                      // for the first line of `results`
+  std::function<void(int64_t done, const std::string& sample)> progress;  // or empty
+};
+
+struct ManyReport {
+  std::vector<SampleResult> samples;  // those that changed first, then by `relative`; then those that could not be run
+  int64_t ran = 0, agreed = 0, failed = 0, kept = 0;  // kept: out of `results`
+  double low = 0, high = 1;                           // 95 % interval of the share that agrees (Wilson)
+};
+
+// InvalidArgument: `results` is of another model or device. A sample that cannot be run is its own result.
+Result<ManyReport> CheckMany(const std::shared_ptr<const Graph>& graph, const std::vector<Sample>& samples,
+                             const ManyOptions& options);
+
+// A line of counts, and a table of the `most` worst samples.
+std::string FormatMany(const ManyReport& report, const std::string& device, int most);
+
+}  // namespace plumb
+
+#endif  // PLUMB_TOOL_MANY_H_
