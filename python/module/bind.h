@@ -46,6 +46,7 @@ void BindCheck(nb::module_& module);
 void BindCompare(nb::module_& module);
 void BindJudge(nb::module_& module);
 void BindStage(nb::module_& module);
+void BindMany(nb::module_& module);
 
 }  // namespace plumb::python
 

@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
   BindCompare(m);
   BindJudge(m);
   BindStage(m);
+  BindMany(m);
 }
 
 #undef PyInit__core

@@ -19,6 +19,7 @@ from ._compare import AlignedDevice, Alignment, DiffReport, align, diff
 from ._device import DeviceReport, MachineReport, device_check
 from ._errors import Error, MisalignedError
 from ._judge import Judged, Judgement, Tolerance, assert_close, judge, tolerance
+from ._many import ManyReport, check_many
 from ._model import Conversion, Model, convert, devices, load
 from ._network import Network, dump, run
 from ._report import LayerReport, Report, Run
@@ -40,6 +41,7 @@ __all__ = [
     "Layer",
     "LayerReport",
     "MachineReport",
+    "ManyReport",
     "MisalignedError",
     "Model",
     "Network",
@@ -55,6 +57,7 @@ __all__ = [
     "assert_aligned",
     "assert_close",
     "check",
+    "check_many",
     "convert",
     "device_check",
     "devices",

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many samples: which answers change, and which sample to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _core, _given, _html
+from ._arrays import all_ready
+from ._check import check
+from ._errors import Error
+from ._given import Path
+from ._model import Model, Source, as_model
+from ._network import CPU_DEVICE, OPTIONS, DeviceOptions, device_arguments
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._report import Report
+
+# A folder, a .txt of paths, a .npz whose first axes count the samples; or inputs, one by one or by name.
+Samples = Union[Path, Sequence[Any], Mapping[str, Any]]
+
+
+class ManyReport:
+    """What many samples showed.
+
+    Attributes:
+        samples: `name`, `error` (why it was not run, or ""), `changed` (the top-1 of some output),
+            `output` (that differs most), `relative` (the largest difference over the largest value
+            of the reference), `top1_device`, `top1_reference` (-1: no scores), `margin`, `moved`;
+            changed ones first, then by `relative`, then those that could not be run.
+        ran, agreed, failed: how many. interval: 95 % of the share that agrees (Wilson).
+    """
+
+    def __init__(self, report: _core.ManyReport, device: str, inputs: Any) -> None:
+        self._report, self._device, self._inputs = report, device, inputs
+        self.samples: list[_core.SampleResult] = list(report.samples)
+        self.ran, self.agreed, self.failed = report.ran, report.agreed, report.failed
+        self.interval: tuple[float, float] = (report.low, report.high)
+
+    @property
+    def worst(self) -> _core.SampleResult | None:
+        """The sample that changed most, or None where none was run."""
+        return self.samples[0] if self.ran else None
+
+    def check_worst(self, **options: Any) -> Report:
+        """`check` of the worst sample, layer by layer, on the device."""
+        if self.worst is None:
+            raise Error("InvalidArgument", "none of the samples could be run")
+        model, find = self._inputs
+        return check(model, device=self._device, inputs=find(self.worst.name), **options)
+
+    def __str__(self) -> str:
+        return self._report.text(self._device, 10).rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<{self.ran} samples on {self._device}: {self.agreed} with the same answer>"
+
+    def _repr_html_(self) -> str:
+        few = 10
+        rows = [
+            (s.name, s.output, s.top1_reference, s.top1_device, f"{s.relative:.3g}", s.error)
+            for s in self.samples[:few]
+        ]
+        head = "sample output reference device relative error"
+        first = str(self).splitlines()[0]
+        more = _html.more(len(self.samples), few, "samples")
+        return f"<p>{_html.escaped(first)}</p>" + _html.table(head, rows) + more
+
+
+def check_many(
+    model: Source | Model,
+    samples: Samples,
+    device: str = CPU_DEVICE,
+    *,
+    results: Path | None = None,
+    **options: Unpack[DeviceOptions],
+) -> ManyReport:
+    """Runs many samples on the device and on the reference and compares the outputs.
+
+    Args:
+        model: a path or what `load` returned.
+        samples: a folder (a file each, or a folder each with a file per input), a .txt of paths, a
+            .npz whose arrays' first axis counts them; or a list or dict of inputs as `run` takes.
+        device: as for `run`.
+        results: a file of a JSON line per sample; what stands there is not run again.
+        options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).
+
+    Raises:
+        Error: those of `load` and `Network`; NotFound or InvalidArgument of samples. One that
+            cannot be run is a result with its `error`.
+        KeyboardInterrupt: Ctrl-C, between two samples; `results` holds what is done.
+    """
+    _given.known(options, OPTIONS)
+    loaded = as_model(model)
+    arguments = _core.ManyArguments()
+    arguments.device = _given.one_device(device)
+    arguments.options = device_arguments(**options)
+    arguments.results = "" if results is None else os.path.abspath(_given.path_of(results, "results"))
+    arguments.model = loaded.path
+    find: Callable[[str], Any]
+    if isinstance(samples, (str, os.PathLike)):
+        arguments.path = _given.path_of(samples, "samples")
+        batch = next((info.shape[0] for info in loaded.inputs.values() if info.shape), 1)
+
+        def in_files(name: str) -> Any:
+            files, arrays = _core.inputs_of_sample(arguments.path, name, batch)
+            named = dict(file.split("=", 1) for file in files if "=" in file)
+            return arrays or named or (files[0] if files else None)
+
+        find = in_files
+    else:
+        given = dict(samples) if isinstance(samples, Mapping) else dict(enumerate(samples))
+        by_name = {
+            str(name): _given.by_name(value, lambda: list(loaded.inputs)) for name, value in given.items()
+        }
+        arguments.samples = [(name, all_ready(arrays)) for name, arrays in by_name.items()]
+        find = by_name.__getitem__
+    report = _core.check_many(loaded._graph, arguments)
+    return ManyReport(report, arguments.device, (loaded, find))
