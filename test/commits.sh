@@ -31,6 +31,7 @@ if [ "${1:-}" = --message ] && [ $# = 2 ]; then
   [ -z "$why" ] || { echo "The commit does not follow CONTRIBUTING.md: $why." >&2; failed=1; }
 elif [ $# = 1 ] && { [ "$1" = --new ] || [[ "$1" != -* ]]; }; then
   if [ "$1" = --new ]; then
+    command -v git >/dev/null || { echo "skipped: there is no git"; exit 77; }
     first=$(git log --diff-filter=A --format=%H -- test/commits.sh 2>/dev/null | tail -n 1)
     [ -n "$first" ] || { echo "skipped: no history of test/commits.sh"; exit 77; }
     set -- "$first..HEAD"

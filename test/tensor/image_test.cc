@@ -118,7 +118,8 @@ TEST(Image, CutAnywhereIsRefused) {
 TEST(Image, DamagedPngIsRefused) {
   const auto file = ReadFile(std::string(PLUMB_TEST_DATA) + "/tensor/rgb.png");
   ASSERT_TRUE(file.ok());
-  for (size_t at = 8; at < file->text().size(); ++at) {
+  constexpr size_t kLastChecksum = 4;  // of the empty chunk at the end, which libpng 1.6.48 does not read
+  for (size_t at = 8; at < file->text().size() - kLastChecksum; ++at) {
     std::string bytes(file->text());
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     EXPECT_FALSE(ParseTensors(bytes, "x.png").ok()) << at;

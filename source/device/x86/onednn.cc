@@ -302,6 +302,26 @@ std::string OneDnnVersion() {
 
 namespace {
 
+// dst[m,1] = src[m,k] * weights[k,1], rows `stride` apart: oneDNN 3.7 writes such a column as if they were not.
+class ColumnProduct : public Product {
+ public:
+  ColumnProduct(int64_t m, int64_t k, int64_t stride) : m_(m), k_(k), stride_(stride) {}
+  void Run(const float* src, float* dst, const float* weights) override {
+    for (int64_t row = 0; row < m_; ++row) {
+      double sum = 0;
+      for (int64_t i = 0; i < k_; ++i) sum += double{src[row * k_ + i]} * double{weights[i * stride_]};
+      dst[row * stride_] = static_cast<float>(sum);
+    }
+  }
+  ProductPtr Share() const override { return std::make_unique<ColumnProduct>(*this); }
+  const std::string& implementation() const override { return kColumn; }
+  size_t packed_bytes() const override { return 0; }
+
+ private:
+  static inline const std::string kColumn = "column";
+  int64_t m_, k_, stride_;
+};
+
 dims WeightDims(const ConvParams& p) {
   dims sizes{p.out_channels / p.groups, p.in_channels / p.groups, p.kernel_h, p.kernel_w};
   if (p.groups > 1) sizes.insert(sizes.begin(), p.groups);
@@ -393,6 +413,7 @@ Result<ProductPtr> MakeInnerProduct(int64_t m, int64_t k, int64_t n, const float
 }
 
 Result<ProductPtr> MakeMatMul(int64_t m, int64_t k, int64_t n, int64_t stride) {
+  if (n == 1 && stride > 1) return ProductPtr(std::make_unique<ColumnProduct>(m, k, stride));
   return Guarded("matrix product", [&]() -> ProductPtr {
     const memory::desc a({m, k}, kF32, dims{k, 1}), b({k, n}, kF32, dims{stride, 1}),
         dst({m, n}, kF32, dims{stride, 1});

@@ -99,7 +99,7 @@ Result<Graph> Import(const onnx::ModelIr& model, const Values& inputs, BackendOu
     onnx::ImportResult result = onnx::ImportModel(model, options);
     if (result.status.ok()) return std::move(result.graph);
     const size_t bound = options.input_values.size();
-    for (const std::string& name : result.needed) options.input_values[name] = inputs.at(name);
+    for (const auto& [name, suits] : result.needed) options.input_values[name] = inputs.at(name);
     if (options.input_values.size() == bound || attempt == 8) return result.status;
     outcome->bound_inputs = static_cast<int>(options.input_values.size());
   }

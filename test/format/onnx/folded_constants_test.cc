@@ -59,13 +59,16 @@ Result<RunReport> Judged(const BackendModel& model, const std::string& tensor, c
   return CheckSubjectBlobs(model.graph, SubjectWith(model, tensor, constant), model.inputs, options);
 }
 
+bool IsFinite(const Tensor& constant) {
+  const float* values = constant.data<float>();
+  return std::all_of(values, values + constant.NumElements(), [](float value) { return std::isfinite(value); });
+}
+
 void JudgeFault(const BackendModel& model, const std::string& tensor, const ConstantFault& fault, FoldedTally* tally) {
   const Tensor& ours = model.record.folded.constants.at(tensor);
   Tensor theirs = ours.Clone().value();
   fault.plant(theirs.data<float>(), theirs.NumElements());
-  const bool finite = std::all_of(ours.data<float>(), ours.data<float>() + ours.NumElements(),
-                                  [](float value) { return std::isfinite(value); });
-  if (!finite || std::memcmp(theirs.raw(), ours.raw(), ours.bytes()) == 0) return;  // infinite before, or 2 * 0
+  if (!IsFinite(ours) || std::memcmp(theirs.raw(), ours.raw(), ours.bytes()) == 0) return;  // infinite before, or 2 * 0
   const auto run = Judged(model, tensor, theirs);
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   ASSERT_GE(run->first_wrong, 0) << fault.name << " in '" << tensor << "'\n" << VerdictsOf(*run);
@@ -75,12 +78,20 @@ void JudgeFault(const BackendModel& model, const std::string& tensor, const Cons
 }
 
 void JudgeFoldedCase(const std::string& folder, FoldedTally* tally) {
-  SCOPED_TRACE(folder.substr(folder.rfind('/') + 1));
+  const std::string name = folder.substr(folder.rfind('/') + 1);
+  // onnx 1.17: what its function ends with is an Identity of a constant that no tensor of the subject is.
+  if (name == "test_reduce_l2_empty_set_expanded") return;
+  SCOPED_TRACE(name);
   const auto model = LoadFoldedCase(folder);
   if (!model.ok()) return;  // no floats, or nothing that is imported
   const std::string op = model->op_types.size() == 1 ? model->op_types[0] : "several";
   if (op == "Bernoulli") return;  // it is drawn
-  tally->seen.insert(op);
+  const auto finite = [&](const std::string& tensor) {
+    const auto constant = model->record.folded.constants.find(tensor);
+    return constant != model->record.folded.constants.end() && IsFinite(constant->second);
+  };
+  // onnx 1.17: of ReduceLogSumExp the only case in f32 is that of an empty set, an infinity.
+  if (std::any_of(model->tensors.begin(), model->tensors.end(), finite)) tally->seen.insert(op);
   if (model->graph.layers.size() != model->tensors.size()) return;  // not all of it is folded
   for (const std::string& tensor : model->tensors)
     ASSERT_EQ(model->record.folded.constants.count(tensor), 1u) << "no node has '" << tensor << "'";
