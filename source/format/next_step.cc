@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "plumb/model.h"
 
 namespace plumb {
 
@@ -54,7 +55,7 @@ const std::vector<ForeignEnding>& ForeignEndings() {
       {{".caffemodel", ".prototxt"}, "Caffe's", "convert it to .onnx, or to .tnnproto with TNN's converter"},
       {{".npy", ".npz", ".txt", ".dat", ".raw", ".png", ".jpg", ".jpeg", ".bmp", ".json"}, "no model",
        "tensors and images are given with -i, those that a runtime computed with SessionOptions::subject"},
-      {{".zip", ".gz", ".zst", ".tar"}, "packed", "unpack it and name the .onnx or .tnnproto in it"},
+      {{".zip", ".gz", ".zst", ".tar"}, "packed", "unpack it and name the model in it"},
   };
   // clang-format on
   return *endings;
@@ -64,7 +65,7 @@ std::string NextStepFor(const std::string& path) {
   for (const ForeignEnding& row : ForeignEndings()) {
     const bool is = std::any_of(row.endings.begin(), row.endings.end(),
                                 [&](const std::string& ending) { return EndsWith(path, ending); });
-    if (is) return fmt::format("{}; Plumb reads .onnx and .tnnproto: {} (doc/subjects.md)", row.whose, row.next);
+    if (is) return fmt::format("{}; Plumb reads {}: {} (doc/subjects.md)", row.whose, ModelSuffixes(), row.next);
   }
   return "";
 }

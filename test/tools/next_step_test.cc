@@ -52,6 +52,7 @@ TEST(NextStep, EachEndingHasOne) {
     for (const char* tool : {"model_check", "model_run", "model_info"}) {
       const CommandResult run = RunTool(tool, "-m " + model + " 2>&1");
       EXPECT_EQ(run.exit_code, 2) << run.out;
+      EXPECT_TRUE(Has(run.out, "Plumb reads .tnnproto, .onnx or .tflite: ")) << run.out;
       EXPECT_TRUE(Has(run.out, step)) << ending << ": " << run.out;
     }
   }
