@@ -21,7 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = HERE.parents[2] / "tools" / "python"
 sys.path[:0] = [str(HERE), str(PYTHON)]
 import packages  # noqa: E402
-from plumb_golden.foreign import read_tensors  # noqa: E402
+from plumb_golden.foreign import NUMPY, read_tensors  # noqa: E402
 
 # package==version: (the licence that it states, the ends of its models' paths). A model that several packages hold is
 # listed once.
@@ -136,13 +136,14 @@ def guilty_node(network, layers):
     return places[sums[len(sums) // 2]["nodes"][-1]] if sums else None
 
 
-def plant(network, place):
-    """The node's first output becomes 1.05 times what it is."""
+def plant(network, place, files):
+    """The node's first output becomes 1.05 times what it is. files: of the healthy dump."""
     import numpy as np
     import onnx
     node = network.graph.node[place]
     output, node.output[0] = node.output[0], node.output[0] + "_before"
-    network.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(1.05), output + "_factor"))
+    factor = np.array(1.05, next(NUMPY[file["dtype"]] for file in files if file["blob"] == output))
+    network.graph.initializer.append(onnx.numpy_helper.from_array(factor, output + "_factor"))
     network.graph.node.insert(place + 1, onnx.helper.make_node("Mul", [node.output[0], output + "_factor"], [output],
                                                                name=output + "_planted"))
 
@@ -160,7 +161,7 @@ def planted(options, model, golden, values, work):
         return "no sums"
     node = network.graph.node[place]
     names = {node.name, *node.output}
-    plant(network, place)
+    plant(network, place, json.loads((golden / "manifest.json").read_text())["files"])
     faulty = work / "faulty.onnx"
     onnx.save(network, str(faulty))
     golden_of(faulty, work / "faulty", "-i", golden)
