@@ -114,10 +114,12 @@ TEST_P(Process, MisspeltVariablesStopTheProgram) {
 TEST_P(Process, FullDiskIsReportedAndTheOutputsAreRight) {
   const Outcome plain = Shell(Program(kModel, "forward 1"));
   // No file may grow beyond 64 KiB; the signal that comes with it is ignored, so that write() fails as on a full disk.
+  const std::string limit = "trap '' XFSZ; ulimit -f 64; ";
+  if (Shell(limit + Program(kModel, "forward 1")).code != 0)
+    GTEST_SKIP() << "the driver keeps its memory in files, as lavapipe does from Mesa 25 on";
   for (const std::string how : {"forward 1", "async 1"}) {
     const Outcome full =
-        Shell("trap '' XFSZ; ulimit -f 64; DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + Dir() + " " +
-              Program(kModel, how));
+        Shell(limit + "DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=npy DUMP_BLOB_DIR=" + Dir() + " " + Program(kModel, how));
     EXPECT_EQ(full.code, 3);
     EXPECT_NE(full.out.find("IoError"), std::string::npos) << full.out;
     EXPECT_EQ(LastLine(full.out), LastLine(plain.out));

@@ -127,8 +127,17 @@ std::map<int, std::shared_ptr<Context>>& OpenContexts() {
   return *contexts;
 }
 
-// Drivers destroy their own state in handlers of theirs, which were registered earlier and so run later.
-void CloseAll() { OpenContexts().clear(); }
+std::mutex& OpenMutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+// Drivers destroy their own state in handlers of theirs, which were registered earlier and so run later. The validation
+// layer has state that it makes as it needs it: its handlers have run, and whatever it is called for then crashes
+// (1.4.309, Debian 13). Under it contexts stay as they are, and the pipelines' cache is not written.
+void CloseAll() {
+  if (!WantsValidation()) OpenContexts().clear();
+}
 
 }  // namespace
 
@@ -232,8 +241,7 @@ Context::~Context() {
 }
 
 Result<std::shared_ptr<Context>> Context::Open(int index) {
-  static std::mutex mutex;
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<std::mutex> lock(OpenMutex());
   auto& contexts = OpenContexts();
   if (const auto it = contexts.find(index); it != contexts.end()) return it->second;
   auto context = std::make_shared<Context>();
@@ -246,8 +254,11 @@ Result<std::shared_ptr<Context>> Context::Open(int index) {
 }
 
 Result<std::vector<std::string>> Context::Adapters() {
-  Context context;
-  PLUMB_RETURN_IF_ERROR(context.CreateInstance());
+  const std::lock_guard<std::mutex> lock(OpenMutex());
+  Context own;
+  const bool open = !OpenContexts().empty();  // one instance is enough
+  if (!open) PLUMB_RETURN_IF_ERROR(own.CreateInstance());
+  const Context& context = open ? *OpenContexts().begin()->second : own;
   PLUMB_ASSIGN_OR_RETURN(const std::vector<VkPhysicalDevice> devices, PhysicalDevices(context.api_, context.instance_));
   std::vector<std::string> lines;
   for (const VkPhysicalDevice device : devices) {
