@@ -80,6 +80,33 @@ TEST(Alternatives, PadsAndDilationAreNamed) {
               "computed without dilation; the graph says with it");
 }
 
+// SAME of stride 2 puts the odd pixel at the end: at the beginning it is another network; and where the graph pads both
+// sides, SAME moves the pads of those axes alone that have an odd pixel.
+TEST(Alternatives, SamePadsElsewhereAreNamed) {
+  const auto with = [&](const Shape& input, int pad_type, int pad) {
+    Graph graph = Convolution();
+    auto param = std::make_shared<ConvolutionParam>(static_cast<const ConvolutionParam&>(*graph.layers[0].param));
+    param->stride_h = param->stride_w = 2;
+    param->pad_type = pad_type, param->pad_h = param->pad_w = pad;
+    graph.layers[0].param = param;
+    graph.inputs[0].shape = input;
+    return graph;
+  };
+  const Tensor x = Gauss({1, 16, 12, 12});
+  Tensor larger = Tensor::Zeros(DType::kF32, {1, 16, 13, 13}).value();
+  for (int64_t i = 0; i < x.NumElements(); ++i)
+    larger.data<float>()[(i / 144 * 13 + i / 12 % 12 + 1) * 13 + i % 12 + 1] = x.data<float>()[i];
+  ExpectNamed(
+      Judge(with(x.shape(), kPadSame, 0), x, ComputedBy(with(larger.shape(), kPadExplicit, 0), larger)),
+      "computed with one pad more at the top and left, one less at the bottom and right; the graph says otherwise");
+  const Tensor wide = Gauss({1, 16, 12, 13});
+  ExpectNamed(Judge(with(wide.shape(), kPadExplicit, 1), wide, ComputedBy(with(wide.shape(), kPadSame, 0), wide)),
+              "computed with one pad less at the top, one more at the bottom; the graph says otherwise");
+  const Tensor tall = Gauss({1, 16, 13, 12});
+  ExpectNamed(Judge(with(tall.shape(), kPadExplicit, 1), tall, ComputedBy(with(tall.shape(), kPadSame, 0), tall)),
+              "computed with one pad less at the left, one more at the right; the graph says otherwise");
+}
+
 // A sum in f16, channel by channel, in one accumulator; and bf16 with the channels innermost in four.
 TEST(Alternatives, AccumulatorsOfFewBitsAreNamed) {
   const Graph graph = Convolution();

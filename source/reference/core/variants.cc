@@ -210,13 +210,14 @@ ReferenceOp SplitOperands() {
           }};
 }
 
-// The padded input of a 2-D convolution with kBy pads moved from the end of both axes to their beginning.
-template <int kBy>
+// The padded input of a 2-D convolution with kDown and kAlong pads moved from the end of its axes to their beginning.
+template <int kDown, int kAlong>
 Result<Tensor> PaddedOtherwise(const ReferenceArgs& args) {
   const Tensor& x = *args.inputs[0];
   PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape s, ResolveConvolution(args.layer, x.shape()));
   const WindowAxis &h = s.window.h, &w = s.window.w;
-  const int64_t top = h.pad_begin + kBy, left = w.pad_begin + kBy, bottom = h.pad_end - kBy, right = w.pad_end - kBy;
+  const int64_t top = h.pad_begin + kDown, left = w.pad_begin + kAlong;
+  const int64_t bottom = h.pad_end - kDown, right = w.pad_end - kAlong;
   if (x.dtype() != DType::kF64 || x.shape().rank() != 4 || std::min({top, left, bottom, right}) < 0) {
     return Status::NotSupported("there is no pad to move");
   }
@@ -229,27 +230,15 @@ Result<Tensor> PaddedOtherwise(const ReferenceArgs& args) {
   return padded;
 }
 
-template <int kBy, class F>
+template <int kDown, int kAlong, class F>
 Status WithMovedPads(const ReferenceArgs& args, F f) {
-  PLUMB_ASSIGN_OR_RETURN(const Tensor x, PaddedOtherwise<kBy>(args));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor x, (PaddedOtherwise<kDown, kAlong>(args)));
   auto param = std::make_shared<ConvolutionParam>(ParamOf<ConvolutionParam>(args.layer));
   param->pad_type = kPadExplicit;
   param->pad_h = param->pad_w = 0;
   Layer layer = args.layer;
   layer.param = param;
   return f({layer, {&x}, args.outputs});
-}
-
-template <int kBy>
-ReferenceOp MovedPads() {
-  return {[](const ReferenceArgs& args) {
-            return WithMovedPads<kBy>(args, [](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run(a); });
-          },
-          [](const ReferenceArgs& args, const BoundArgs& bound) {
-            if (InputTau(bound, 0) != nullptr) return Status::NotSupported("the input is uncertain");
-            return WithMovedPads<kBy>(
-                args, [&](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run_with_bound(a, bound); });
-          }};
 }
 
 // NaN where the base is negative; a broadcast base stays as it is.
@@ -295,8 +284,26 @@ ReferenceOp Tf32Operands() { return NarrowOperands<11>(); }
 ReferenceOp Bf16Operands() { return NarrowOperands<8>(); }
 ReferenceOp F16Operands() { return NarrowOperands<0>(); }
 ReferenceOp SplitBf16Operands() { return SplitOperands<8>(); }
-ReferenceOp PadsToTheEnd() { return MovedPads<-1>(); }
-ReferenceOp PadsToTheBeginning() { return MovedPads<1>(); }
+template <int kDown, int kAlong>
+ReferenceOp MovedPads() {
+  return {[](const ReferenceArgs& args) {
+            return WithMovedPads<kDown, kAlong>(
+                args, [](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run(a); });
+          },
+          [](const ReferenceArgs& args, const BoundArgs& bound) {
+            if (InputTau(bound, 0) != nullptr) return Status::NotSupported("the input is uncertain");
+            return WithMovedPads<kDown, kAlong>(
+                args, [&](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run_with_bound(a, bound); });
+          }};
+}
+template ReferenceOp MovedPads<-1, -1>();
+template ReferenceOp MovedPads<-1, 0>();
+template ReferenceOp MovedPads<-1, 1>();
+template ReferenceOp MovedPads<0, -1>();
+template ReferenceOp MovedPads<0, 1>();
+template ReferenceOp MovedPads<1, -1>();
+template ReferenceOp MovedPads<1, 0>();
+template ReferenceOp MovedPads<1, 1>();
 
 ReferenceOp PowerByLog() {
   return {[](const ReferenceArgs& args) {

@@ -2,6 +2,8 @@
 // InnerProduct: the weights are the cost, so each is read once for all images, and the sum runs along them in kLanes
 // partial sums that are added at every block end (where the bound looks at the partial sum anyway).
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "base/threads.h"
 #include "reference/sum/band.h"
@@ -31,12 +33,24 @@ class DenseSweep {
   // Output channels [out, out + rows).
   void Run(int64_t out, int rows) {
     const float* w = pass_.weight.f32() + out * terms_;
-    const int64_t block = SampleBlock(terms_);
     double magnitude[kDenseRows] = {};
     for (DenseState& state : states_) {
       state = DenseState();
       for (int r = 0; r < rows; ++r) state.sum[r] = pass_.Start(out + r);
     }
+    if (FindTerms(w, rows)) {
+      SumFew(w, rows, magnitude);
+    } else {
+      SumAll(w, rows, magnitude);
+    }
+    for (size_t i = 0; i < states_.size(); ++i) {
+      for (int r = 0; r < rows; ++r) Store(i, out + r, r, magnitude[r]);
+    }
+  }
+
+ private:
+  void SumAll(const float* w, int rows, double* magnitude) {
+    const int64_t block = SampleBlock(terms_);
     for (int64_t k = 0; k < terms_; k += block) {
       const int64_t count = std::min(block, terms_ - k);
       for (size_t i = 0; i < states_.size(); ++i) {
@@ -46,12 +60,41 @@ class DenseSweep {
         AddBlock(static_cast<double>(count) / static_cast<double>(block), rows, part, &states_[i]);
       }
     }
-    for (size_t i = 0; i < states_.size(); ++i) {
-      for (int r = 0; r < rows; ++r) Store(i, out + r, r, magnitude[r]);
+  }
+
+  // The terms that have a weight in one of the rows; false: more than one in eight. Filters (mel bands) have few, side
+  // by side, and the partial sums between them lie inside of a block.
+  bool FindTerms(const float* w, int rows) {
+    constexpr int64_t kOneIn = 8;
+    found_.clear();
+    for (int64_t k = 0; k < terms_; ++k) {
+      bool any = false;
+      for (int r = 0; r < rows; ++r) any = any || w[r * terms_ + k] != 0;
+      if (!any) continue;
+      if (static_cast<int64_t>(found_.size() + 1) * kOneIn > terms_) return false;
+      found_.push_back(k);
+    }
+    return true;
+  }
+
+  // The partial sum behind each of them, counted as often as it stays.
+  void SumFew(const float* w, int rows, double* magnitude) {
+    const auto block = static_cast<double>(SampleBlock(terms_));
+    const int64_t first = found_.empty() ? terms_ : found_[0];
+    const double none[kDenseRows] = {};
+    for (DenseState& state : states_) AddBlock(static_cast<double>(first) / block, rows, none, &state);
+    for (size_t f = 0; f < found_.size(); ++f) {
+      const int64_t k = found_[f], next = f + 1 < found_.size() ? found_[f + 1] : terms_;
+      for (int r = 0; r < rows; ++r) magnitude[r] += std::abs(static_cast<double>(w[r * terms_ + k]));
+      for (size_t i = 0; i < states_.size(); ++i) {
+        double part[kDenseRows] = {};
+        for (int r = 0; r < rows; ++r)
+          part[r] = static_cast<double>(w[r * terms_ + k]) * x_[static_cast<int64_t>(i) * terms_ + k];
+        AddBlock(static_cast<double>(next - k) / block, rows, part, &states_[i]);
+      }
     }
   }
 
- private:
   static void AddBlock(double share, int rows, const double* part, DenseState* state) {
     for (int r = 0; r < rows; ++r) {
       state->sum[r] += part[r];
@@ -79,6 +122,7 @@ class DenseSweep {
   const double* magnitudes_;  // [images], sum of |x|
   int64_t terms_;
   std::vector<DenseState> states_;
+  std::vector<int64_t> found_;
 };
 
 }  // namespace

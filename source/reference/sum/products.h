@@ -7,10 +7,10 @@
 // with the orders (c, kernel), (kernel, c), and those of 4 and of 16 accumulators that take turns (TermOrder, plan.h) in
 // output channels where their sums of squares are 8 times those of the others.
 //   tau     = sqrt((8 sigma)^2 + sum (w tau_x)^2) + 2^-126 (K + sum |x| + sum |w|)
-// s_j are sampled at 16 block ends, each weighted with its block's length; the bias (and what is added later) is the
-// first or the last partial sum, the larger counts; d is how far a serial fp32 sum strays. It comes in levels of
-// growing cost, each at least as wide as the one before, so that a checker which finds a layer aligned at a low level
-// is done:
+// s_j are sampled at 16 block ends, each weighted with its block's length; of inner products with few weights behind
+// each of these. The bias (and what is added later) is the first or the last partial sum, the larger counts; d is how
+// far a serial fp32 sum strays. It comes in levels of growing cost, each at least as wide as the one before, so that a
+// checker which finds a layer aligned at a low level is done:
 //   0: order (c, kernel) with the bias first, in the same pass as the values
 //   1: (kernel, c), too, and the bias first and last
 //   2: all orders, and d
