@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "check/core/coverage.h"
+#include "check/integer/integer_rules.h"
 #include "check/numbers/arithmetic.h"
 #include "check/numbers/int8_weights.h"
 #include "check/subject/overwritten.h"
@@ -320,6 +321,7 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   SubjectOptions options;
   options.device = device;
   options.description = blobs.set().path();
+  if (IsOfTflite(graph)) options.description += ", " + blobs.set().description();  // it says which kernels
   options.check = std::move(check);
   const std::vector<std::string> layers = std::move(options.check.layers);
   options.check.layers.clear();  // the arithmetic is the whole subject's

@@ -10,6 +10,8 @@
 #include <functional>
 #include <limits>
 
+#include "op/resize.h"
+
 namespace plumb {
 namespace {
 
@@ -106,12 +108,20 @@ TEST(IntegerRules, TfliteFactorsOfSixteenBitsHaveFifteen) {
   EXPECT_EQ(By(kOnce, step), (Integers{32400, 0, -32400}));
 }
 
+IntegerStep Product16(const std::vector<double>& sums, float factor) {
+  IntegerStep step = Product(sums, factor, 1);
+  step.low = -32768;
+  step.high = 32767;
+  return step;
+}
+
 TEST(IntegerRules, TfliteSumsOfSixteenBitsHaveFortyEight) {
-  EXPECT_EQ(By(kSixteen, Product({0x1p36, -0x1p36, 0x1p46}, 0x1p-30f, 1)), (Integers{64, -64, 127}));
+  EXPECT_EQ(By(kSixteen, Product16({0x1p36, -0x1p36, 0x1p46}, 0x1p-30f)), (Integers{64, -64, 32767}));
+  EXPECT_TRUE(By(kSixteen, Product({5}, 0x1p-1f, 1)).empty());  // of 8 bits
   EXPECT_TRUE(By(kTwice, Product({0x1p36}, 0x1p-30f, 1)).empty());
   for (const double sum : {0x1p47, -0x1p47, 1e300, static_cast<double>(INFINITY), static_cast<double>(NAN)})
-    EXPECT_TRUE(By(kSixteen, Product({sum}, 0x1p-30f, 1)).empty()) << sum;
-  EXPECT_TRUE(By(kSixteen, Product({5}, 0x1p16f, 1)).empty());  // a shift to the left
+    EXPECT_TRUE(By(kSixteen, Product16({sum}, 0x1p-30f)).empty()) << sum;
+  EXPECT_TRUE(By(kSixteen, Product16({5}, 0x1p16f)).empty());  // a shift to the left
 }
 
 TEST(IntegerRules, TfliteFactorsAboveOneAreShiftedLeft) {
@@ -165,12 +175,12 @@ TEST(IntegerRules, MeansOfAxes) {
   step.operands = {{Doubles({24, -24, 40}), 1, 0, false}};
   step.count = 4;
   EXPECT_EQ(By("TFLite's rule for means (", step), (Integers{3, -1, 4}));
-  EXPECT_EQ(By("TFLite's rule for means by XNNPACK", step), (Integers{3, -1, 3}));
+  EXPECT_EQ(By("XNNPACK's rule for means", step), (Integers{3, -1, 3}));
   step.count = 3;  // the factor is 2^30 * 2 / 3, cut off, at 2^-33: a twelfth
   EXPECT_EQ(By("TFLite's rule for means (", step), (Integers{3, -1, 4}));
   step.count = 0;
   EXPECT_TRUE(By("TFLite's rule for means (", step).empty());
-  EXPECT_TRUE(By("TFLite's rule for means by XNNPACK", step).empty());
+  EXPECT_TRUE(By("XNNPACK's rule for means", step).empty());
 }
 
 // Equal scores have 128 steps each; of e^0 to e^-1 the shares are 187.15 and 68.85 of 256.
@@ -209,6 +219,92 @@ TEST(IntegerRules, SoftmaxByTable) {
   EXPECT_EQ(By("ONNX Runtime's rule for softmax", step), (Integers{-64, -64, 0, -128}));
   step.scale = 0.0040f;  // 1 / scale is 249.99998: cut off to 249, whose half is 124.5
   EXPECT_EQ(By("ONNX Runtime's rule for softmax", step), (Integers{-4, -4, 121, -128}));
+}
+
+// 3 / 2 and -3 / 2 go up; what is subtracted has its own factor.
+TEST(IntegerRules, XnnpackSumsRoundHalvesUp) {
+  const IntegerOperand a{Doubles({3, -3, 1, 200}), 1, 0, false}, b{Doubles({0, 0, 4, 100}), 1, 0, false};
+  IntegerStep step = Pair(IntegerForm::kSum, a, b, 2, 0);
+  EXPECT_EQ(By("XNNPACK's rule for sums", step), (Integers{2, -1, 3, 127}));
+  step.subtracts = true;
+  EXPECT_EQ(By("XNNPACK's rule for sums", step), (Integers{2, -1, -1, 50}));
+  EXPECT_EQ(By("TFLite's rule for sums", step), (Integers{2, -2, -2, 50}));
+  EXPECT_TRUE(By("two FMAs", step).empty());
+}
+
+IntegerStep Element(OpKind kind, const std::vector<double>& values, float x_scale, float y_scale, int64_t zero) {
+  IntegerStep step = Result8(IntegerForm::kElement, static_cast<int64_t>(values.size()), y_scale, zero);
+  step.operands = {{Doubles(values), x_scale, 0, false}};
+  step.base.kind = kind;
+  return step;
+}
+
+// sigmoid(0) is 128 / 256, sigmoid(1) 187.15 / 256; tanh(0.5) is 59.15 / 128.
+TEST(IntegerRules, TfliteTablesOfEightBits) {
+  const IntegerStep sigmoid = Element(OpKind::kSigmoid, {0, 10, -10, 127}, 0.1f, 0x1p-8f, -128);
+  EXPECT_EQ(By("TFLite's rule for sigmoid and tanh (", sigmoid), (Integers{0, 59, -59, 127}));
+  EXPECT_EQ(By("TFLite's rule for sigmoid and tanh (", Element(OpKind::kTanh, {5, -5, 0}, 0.1f, 0x1p-7f, 0)),
+            (Integers{59, -59, 0}));
+}
+
+// A half is 16384, what the table has at 1 (24 entries on) 65536 * 0.731059 / 2 = 23955; at its end all is 32767.
+TEST(IntegerRules, TfliteSigmoidOfSixteenBits) {
+  IntegerStep step = Element(OpKind::kSigmoid, {0, 4096, -4096, 32767}, 0x1p-12f, 0x1p-15f, 0);
+  step.low = -32768;
+  step.high = 32767;
+  const Integers sigmoid = By("TFLite's rule for sigmoid and tanh of 16 bits", step);
+  ASSERT_EQ(sigmoid.size(), 4u);
+  EXPECT_EQ(sigmoid[0], 16384);
+  EXPECT_NEAR(static_cast<double>(sigmoid[1]), 23955.3, 1);
+  EXPECT_NEAR(static_cast<double>(sigmoid[2]), 8812.7, 1);
+  EXPECT_NEAR(static_cast<double>(sigmoid[3]), 32756.9, 1);
+  step.base.kind = OpKind::kTanh;
+  const Integers tanh = By("TFLite's rule for sigmoid and tanh of 16 bits", step);
+  EXPECT_EQ(tanh[0], 0);
+  EXPECT_NEAR(static_cast<double>(tanh[1]), 24955.7, 2);
+  EXPECT_EQ(tanh[1], -tanh[2]);
+  step.zero = 1;
+  EXPECT_TRUE(By("TFLite's rule for sigmoid and tanh of 16 bits", step).empty());
+}
+
+// 3 * 6 / 6 = 3, 1 * 4 / 6 = 0.667, -1 * 2 / 6 = -0.333, in steps of 0.05.
+TEST(IntegerRules, TfliteHardSwish) {
+  EXPECT_EQ(By("HARD_SWISH", Element(OpKind::kHardSwish, {60, 20, -20, -80, 0}, 0.05f, 0.05f, 3)),
+            (Integers{63, 16, -4, 3, 3}));
+}
+
+// A quarter of -2 is -0.5, which goes away from zero, or up.
+TEST(IntegerRules, LeakyReluBelowZero) {
+  IntegerStep step = Element(OpKind::kPReLU, {-2, 3, -4, 100}, 1, 1, 0);
+  Tensor slope = Tensor::Create(DType::kF32, Shape{1}).value();
+  slope.data<float>()[0] = 0.25f;
+  step.base.resources["slope"] = slope;
+  EXPECT_EQ(By("TFLite's rule for leaky ReLU", step), (Integers{-1, 3, -1, 100}));
+  EXPECT_EQ(By("XNNPACK's rule for leaky ReLU", step), (Integers{0, 3, -1, 100}));
+}
+
+TEST(IntegerRules, TflitePRelu) {
+  const IntegerOperand x{Doubles({-8, 8, -100}), 1, 0, false}, slope{Doubles({3, 3, -2}), 0.25f, 0, false};
+  EXPECT_EQ(By("TFLite's rule for PRELU", Pair(IntegerForm::kPRelu, x, slope, 1, 0)), (Integers{-6, 8, 50}));
+}
+
+// Between 0 and 10 lie 2.5, 5 and 7.5, whose halves go away from zero.
+TEST(IntegerRules, TfliteBilinearOfTenBits) {
+  IntegerStep step = Result8(IntegerForm::kResize, 4, 1, 0);
+  step.shape = {1, 1, 1, 5};
+  Tensor x = Tensor::Create(DType::kF64, {1, 1, 1, 2}).value();
+  x.data<double>()[0] = 0, x.data<double>()[1] = 10;
+  step.operands = {{x, 1, 0, false}};
+  auto param = std::make_shared<ResizeParam>();
+  param->mode = "linear";
+  param->coordinates = "align_corners";
+  step.base.kind = OpKind::kPlumbResize;
+  step.base.param = param;
+  EXPECT_EQ(By("RESIZE_BILINEAR", step), (Integers{0, 3, 5, 8, 10}));
+  x.data<double>()[1] = -10;
+  EXPECT_EQ(By("RESIZE_BILINEAR", step), (Integers{0, -3, -5, -8, -10}));
+  step.scale = 2;  // another grid is no resize of integers
+  EXPECT_TRUE(By("RESIZE_BILINEAR", step).empty());
 }
 
 TEST(IntegerRules, SayNothingBeyondThirtyTwoBits) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "check/core/step_budget.h"
 
@@ -18,18 +19,25 @@ int64_t CountNearTies(const StepRecord& record, size_t output) {
   return std::count_if(tau, tau + record.replay.tau[output].NumElements(), [](double t) { return t > 0; });
 }
 
+// Of a dump of plumb-golden litert.
+const char* DeclaredBy(const std::string& description) {
+  const auto says = [&](const char* words) { return description.find(words) != std::string::npos; };
+  if (says("XNNPACK") || says("default delegates")) return "XNNPACK's";
+  return says("reference kernels") ? "TFLite's rule" : says("plain kernels") ? "TFLite's optimised" : "";
+}
+
 }  // namespace
 
 void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record) {
   LayerReport& report = record->report;
   if (!scene.earlier || report.outputs.size() != record->device.size()) return;
   const StepBudget budget(record->group.members.size());
+  declared_ = DeclaredBy(scene.description);
   bool any = false;
   for (size_t i = 0; i < report.outputs.size(); ++i) {
     OutputReport& output = report.outputs[i];
     if (output.verdict == Verdict::kNotTested) continue;
     const FollowedRule found = FindIntegerRule(scene, *record, i);
-    output.rule = found.words;
     const int64_t near_ties = CountNearTies(*record, i);
     if (found.differing > 0 && !found.words.empty()) ++elsewhere_;
     if (found.differing > 0) {
@@ -40,8 +48,14 @@ void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record
       ruleless_ += found.quantised ? 1 : 0;
       continue;
     }
-    ++rules_[found.words].outputs;
-    rules_[found.words].near_ties += near_ties;
+    const DType dtype = scene.graph->ModelDType(record->group.outputs[i].blob, DType::kI64);
+    for (const std::string& words : found.words) {
+      ++outputs_[{words, dtype}];
+      ++rules_[words].outputs;
+      rules_[words].near_ties += near_ties;
+    }
+    followed_.push_back({position, i, found, dtype});
+    output.rule = found.words[0] + found.behind;
     any = true;
     output.verdict = Verdict::kAligned;
     output.reason = "to the integer by " + output.rule;
@@ -88,13 +102,34 @@ void IntegerJudge::Settle(size_t position, const std::string& fault, LayerReport
       fault.empty() ? "" : "; ", fault);
 }
 
-void IntegerJudge::AddNotes(RunReport* report) const {
-  std::string by;
+// Of the runtime that the model is made for, then f32's, then another's; of these the kernels that the subject names.
+std::string IntegerJudge::ChosenOf(const Followed& followed) const {
+  const auto rank = [&](const std::string& words) {
+    const int kind = words.rfind("ONNX Runtime", 0) == 0 ? 0 : words.rfind("the rule of f32", 0) == 0 ? 1 : 2;
+    const bool declared = *declared_ != 0 && words.rfind(declared_, 0) == 0;
+    return std::make_tuple(kind, declared, outputs_.at({words, followed.dtype}));
+  };
+  const auto lower = [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); };
+  const std::vector<std::string>& words = followed.by.words;
+  return *std::max_element(words.begin(), words.end(), lower) + followed.by.behind;
+}
+
+void IntegerJudge::SayRules(RunReport* report) const {
+  std::map<std::string, int> said;
   int tensors = 0;
-  for (const auto& [words, rule] : rules_) {
-    if (rule.outputs > 0) by += fmt::format("{}{} by {}", by.empty() ? ": " : "; ", rule.outputs, words);
-    tensors += rule.outputs;
+  for (const Followed& followed : followed_) {
+    LayerReport& layer = report->layers[followed.position];
+    OutputReport* output = followed.output < layer.outputs.size() ? &layer.outputs[followed.output] : nullptr;
+    if (output == nullptr || output->rule.empty()) continue;  // others told that it follows none
+    output->rule = ChosenOf(followed);
+    const std::string reason = "to the integer by " + output->rule;
+    if (layer.reason == output->reason) layer.reason = reason;
+    output->reason = reason;
+    ++said[output->rule];
+    ++tensors;
   }
+  std::string by;
+  for (const auto& [words, outputs] : said) by += fmt::format("{}{} by {}", by.empty() ? ": " : "; ", outputs, words);
   if (tensors + ruleless_ > 0)
     report->notes.push_back(
         fmt::format("quantised tensors: {} of {} are right to the integer{}", tensors, tensors + ruleless_, by));

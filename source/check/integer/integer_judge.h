@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/integer/integer_rules.h"
@@ -23,8 +24,9 @@ class IntegerJudge {
   // The layer at `position`, one of these: wrong where `fault` gives all its integers, and grey where all that differ
   // would lie in this one step by chance once in a thousand times.
   void Settle(size_t position, const std::string& fault, LayerReport* layer) const;
-  // How many outputs follow which rule, in the report's notes.
-  void AddNotes(RunReport* report) const;
+  // Of rules that give the same integers of an output each says the one that most others follow; how many follow which
+  // goes into the report's notes.
+  void SayRules(RunReport* report) const;
 
  private:
   struct Followers {
@@ -36,8 +38,18 @@ class IntegerJudge {
     FollowedRule nearest;
     int64_t near_ties = 0;
   };
+  struct Followed {
+    size_t position = 0, output = 0;
+    FollowedRule by;
+    DType dtype = DType::kI64;  // of the model's integers: kernels of other widths are others
+  };
+  std::string ChosenOf(const Followed& followed) const;
+  const char* declared_ = "";  // with what the words begin of the rules of the kernels that the subject names
+
   std::map<std::string, Followers> rules_;  // by words
-  std::map<size_t, Loose> loose_;           // by position
+  std::vector<Followed> followed_;
+  std::map<std::pair<std::string, DType>, int> outputs_;  // that follow the rule, by words
+  std::map<size_t, Loose> loose_;                         // by position
   int ruleless_ = 0;
   int elsewhere_ = 0;  // outputs that follow another family's rule and none of these
 };

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <optional>
 
+#include "base/text.h"
 #include "check/integer/cut_group.h"
 #include "check/integer/stepwise.h"
 #include "op/core/op.h"
@@ -16,7 +16,12 @@
 namespace plumb {
 namespace {
 
-constexpr char kTflite[] = "TFLite";  // what its rules' words begin with
+bool BeginsWith(const std::string& words, const char* begin) { return words.rfind(begin, 0) == 0; }
+
+// Whether the rule is one of the runtime that the model is made for, or nobody's.
+bool IsOwn(const std::string& words, bool of_tflite) {
+  return of_tflite ? !BeginsWith(words, "ONNX Runtime") : !BeginsWith(words, "TFLite") && !BeginsWith(words, "XNNPACK");
+}
 
 // How many integers differ; all where the tensors cannot be compared.
 int64_t CountDiffering(const Tensor& a, const Tensor& b) {
@@ -37,20 +42,21 @@ Result<Tensor> IntegersBy(const StepwiseRule& rule, const CutGroup& part, const 
   return replay.values[0];
 }
 
-// Asks `is_it` of the integers of the blob by each rule; the words of the first that is, or "".
+// Shows `take` the integers of the blob by each rule, until it has enough.
 template <class F>
-std::string FirstOf(const std::vector<IntegerRule>& rules, const Scene& scene, const CutGroup& part,
-                    const std::string& blob, F is_it) {
+void ByEach(const std::vector<IntegerRule>& rules, const Scene& scene, const CutGroup& part, const std::string& blob,
+            F take) {
+  const bool of_tflite = IsOfTflite(*scene.graph);
   const auto step = ReadIntegerStep(scene, part.group, part.inputs, blob);
   for (const IntegerRule& rule : rules) {
     const auto integers = step.ok() ? IntegersBy(rule, *step, *scene.blobs) : Result<Tensor>(step.status());
-    if (integers.ok() && is_it(rule.words, *integers)) return rule.words;
+    if (integers.ok() && !take(rule.words, *integers)) return;
   }
   for (const StepwiseRule& rule : StepwiseRules()) {
-    const auto integers = IntegersBy(rule, part, *scene.blobs);
-    if (integers.ok() && is_it(rule.words, *integers)) return rule.words;
+    const bool asked = IsOwn(rule.words, of_tflite) || BeginsWith(rule.words, "ONNX Runtime");
+    const auto integers = asked ? IntegersBy(rule, part, *scene.blobs) : Result<Tensor>(Status::NotFound(""));
+    if (integers.ok() && !take(rule.words, *integers)) return;
   }
-  return "";
 }
 
 // The first blob inside of the part that a QuantizeLinear makes; "": none but `last`.
@@ -72,11 +78,11 @@ std::optional<CutGroup> PartOf(const std::vector<IntegerRule>& family, const Sce
     *known_count = known.size();
     if (inner.empty()) return part;
     const CutGroup before = CutTo(record.group, record.inputs, {inner}, known);
-    const std::string found = FirstOf(family, scene, before, inner, [&](const char*, const Tensor& integers) {
+    ByEach(family, scene, before, inner, [&](const char*, const Tensor& integers) {
       known[inner] = integers;
-      return true;
+      return false;
     });
-    if (found.empty()) return std::nullopt;
+    if (known.count(inner) == 0) return std::nullopt;
   }
 }
 
@@ -110,14 +116,17 @@ bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole) {
   return true;
 }
 
-const std::vector<IntegerRule>& AllIntegerRules() {
-  static const auto* rules = [] {
-    auto* all = new std::vector<IntegerRule>(OnnxRuntimeRules());
-    const std::vector<IntegerRule> tflite = TfliteRules();
-    all->insert(all->end(), tflite.begin(), tflite.end());
+bool IsOfTflite(const Graph& graph) { return EndsWith(graph.source, ".tflite"); }
+
+const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite) {
+  const auto join = [](std::vector<std::vector<IntegerRule>> families) {
+    auto* all = new std::vector<IntegerRule>;
+    for (const auto& family : families) all->insert(all->end(), family.begin(), family.end());
     return all;
-  }();
-  return *rules;
+  };
+  static const auto* onnx = join({OnnxRuntimeRules(), TfliteRules(), TfliteElementRules(), XnnpackRules()});
+  static const auto* tflite = join({TfliteRules(), TfliteElementRules(), XnnpackRules(), OnnxRuntimeRules()});
+  return of_tflite ? *tflite : *onnx;
 }
 
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output) {
@@ -127,22 +136,24 @@ FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_
   const Tensor& device = record.device[output];
   found.quantised = !blob.empty() && device.dtype() == DType::kI64;
   if (!found.quantised) return found;
-  for (const auto& family : {OnnxRuntimeRules(), TfliteRules()}) {
+  const bool of_tflite = IsOfTflite(*scene.graph);
+  std::vector<std::vector<IntegerRule>> families = {OnnxRuntimeRules(), TfliteRules(), XnnpackRules()};
+  if (of_tflite) std::rotate(families.begin(), families.begin() + 1, families.end());
+  for (const auto& family : families) {
     size_t missing = 0;
     const std::optional<CutGroup> part = PartOf(family, scene, record, blob, &missing);
     if (!part.has_value()) continue;
-    const auto is_it = [&](const char* words, const Tensor& integers) {
+    ByEach(AllIntegerRules(of_tflite), scene, *part, blob, [&](const char* words, const Tensor& integers) {
       const auto moved = Moved(scene, record, blob, written, integers);
-      if (!moved.ok()) return false;
+      if (!moved.ok()) return true;
       const int64_t differing = CountDiffering(*moved, device);
       const bool nearer = found.nearest.empty() || differing < found.differing;
-      if (nearer && std::strncmp(words, kTflite, std::strlen(kTflite)) != 0)
-        found.nearest = words, found.differing = differing;
-      return differing == 0;
-    };
-    found.words = FirstOf(AllIntegerRules(), scene, *part, blob, is_it);
+      if (nearer && IsOwn(words, of_tflite)) found.nearest = words, found.differing = differing;
+      if (differing == 0) found.words.emplace_back(words);
+      return differing != 0 || of_tflite;  // of others the first one is taken
+    });
     if (!found.words.empty() && missing > 0)
-      found.words +=
+      found.behind =
           fmt::format(", behind {} quantised tensor{} that it did not write", missing, missing == 1 ? "" : "s");
     if (!found.words.empty() || missing == 0) break;
   }

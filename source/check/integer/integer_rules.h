@@ -20,20 +20,32 @@ struct IntegerRule {
   bool (*replay)(const IntegerStep& step, std::vector<int64_t>* integers);
 };
 
-// onnxruntime_rules.cc, tflite_rules.cc
+// onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, xnnpack_rules.cc
 std::vector<IntegerRule> OnnxRuntimeRules();
 std::vector<IntegerRule> TfliteRules();
-// All of them, in the order in which they are asked.
-const std::vector<IntegerRule>& AllIntegerRules();
+std::vector<IntegerRule> TfliteElementRules();
+std::vector<IntegerRule> XnnpackRules();
+// All of them, in the order in which they are asked: of a .tflite file TFLite's and XNNPACK's first.
+const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite = false);
+// Whether the graph was read from a .tflite file.
+bool IsOfTflite(const Graph& graph);
 
-// The rule that an output follows, and of ONNX Runtime's and f32's that which comes nearest.
+// The rules that an output follows, and of the model's own runtime's and f32's that which comes nearest.
 struct FollowedRule {
-  bool quantised = false;  // by the step; else no rule is asked
-  std::string words;       // "": none
-  std::string nearest;     // "": none of them says anything of it
-  int64_t differing = 0;   // integers that are not the nearest one's
+  bool quantised = false;          // by the step; else no rule is asked
+  std::vector<std::string> words;  // none; or several, which give the same integers here
+  std::string behind;              // tensors that the subject has not and the rules made
+  std::string nearest;             // "": none of them says anything of it
+  int64_t differing = 0;           // integers that are not the nearest one's
 };
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output);
+
+// What several families compute alike: a product's sum times f32(f32(x_scale * w_scale) / y_scale), to an even half.
+bool RequantisedInF32(const IntegerStep& step, std::vector<int64_t>* integers);
+// LOGISTIC and TANH of 8 bits by a table of f32's function, to an even half.
+bool XnnpackTable(const IntegerStep& step, std::vector<int64_t>* integers);
+// The slope below zero of a leaky ReLU. False: the step is none.
+bool LeakySlopeOf(const IntegerStep& step, float* slope);
 
 // v rounded to an even half and within the result's range, without its zero point; false: it is no number, or beyond 32
 // bits.

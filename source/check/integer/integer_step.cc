@@ -132,11 +132,20 @@ class StepReader {
       case OpKind::kInnerProduct: return ReadProduct(base);
       case OpKind::kMatMul: return base.inputs.size() == 2 ? ReadProductOfTwo(base) : ReadProduct(base);
       case OpKind::kAdd: return ReadPair(base, IntegerForm::kSum);
+      case OpKind::kSub: step_.subtracts = true; return ReadPair(base, IntegerForm::kSum);
       case OpKind::kMul: return ReadScaledSums(base).ok() ? Status::Ok() : ReadPair(base, IntegerForm::kTimes);
       case OpKind::kPooling:
       case OpKind::kPlumbAveragePool: return ReadMean(base);
       case OpKind::kReduceMean: return ReadReducedMean(base);
       case OpKind::kSoftmax: return ReadSoftmax(base);
+      case OpKind::kSigmoid:
+      case OpKind::kTanh:
+      case OpKind::kHardSwish:
+      case OpKind::kLeakyRelu: return ReadOfOne(base, IntegerForm::kElement);
+      case OpKind::kPReLU: return ReadPRelu(base);
+      case OpKind::kWhere: return ReadSelectedPRelu(base);
+      case OpKind::kUpsample:
+      case OpKind::kPlumbResize: return ReadOfOne(base, IntegerForm::kResize);
       default: break;
     }
     return Status::NotSupported("no form of " + base.type);
@@ -357,6 +366,40 @@ class StepReader {
   static int64_t CountOf(const WindowAxis& axis, int64_t at) {
     const int64_t begin = at * axis.stride - axis.pad_begin;
     return std::min(axis.in, begin + axis.kernel) - std::max<int64_t>(0, begin);
+  }
+
+  Status ReadOfOne(const Layer& base, IntegerForm form) {
+    if (base.inputs.size() != 1) return Status::NotSupported("several inputs");
+    PLUMB_ASSIGN_OR_RETURN(step_.operands, sources_.Take({base.inputs[0]}));
+    step_.base = base;
+    step_.form = form;
+    return Status::Ok();
+  }
+
+  // One slope, as LEAKY_RELU has it, is no integer.
+  Status ReadPRelu(const Layer& base) {
+    const Tensor* slope = base.Resource("slope");
+    if (slope == nullptr) return Status::NotSupported("no slope");
+    PLUMB_RETURN_IF_ERROR(ReadOfOne(base, IntegerForm::kElement));
+    const auto constant = WholeConstantOf(scene_, *slope);
+    if (!constant.ok()) return Status::Ok();
+    const int64_t channels = slope->NumElements(), inner = step_.shape.CountFrom(2);
+    if (channels != 1 && channels != step_.shape.DimOrOne(1)) return Status::NotSupported("other slopes");
+    PLUMB_ASSIGN_OR_RETURN(Tensor all, Tensor::Create(DType::kF64, step_.shape));
+    for (int64_t i = 0; i < all.NumElements(); ++i)
+      all.data<double>()[i] = constant->whole.data<double>()[i / inner % channels];
+    step_.operands.push_back({all, constant->scale.data<float>()[0], constant->zero, true});
+    step_.form = IntegerForm::kPRelu;
+    return Status::Ok();
+  }
+
+  // x < 0 ? x slope : x, as slopes that are not one for each channel are imported.
+  Status ReadSelectedPRelu(const Layer& base) {
+    const int less = MakerIn(group_, base.inputs[0]), times = MakerIn(group_, base.inputs[1]);
+    if (less < 0 || times < 0 || MemberAt(less).kind != OpKind::kLess || MemberAt(times).kind != OpKind::kMul)
+      return Status::NotSupported("no PReLU");
+    const bool of_x = MemberAt(less).inputs[0] == base.inputs[2] && MemberAt(times).inputs[0] == base.inputs[2];
+    return of_x ? ReadPair(MemberAt(times), IntegerForm::kPRelu) : Status::NotSupported("no PReLU");
   }
 
   Status ReadSoftmax(const Layer& base) {

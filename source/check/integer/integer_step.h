@@ -6,6 +6,7 @@
 #ifndef PLUMB_CHECK_INTEGER_INTEGER_STEP_H_
 #define PLUMB_CHECK_INTEGER_INTEGER_STEP_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "check/integer/integer_operand.h"
@@ -14,12 +15,26 @@
 
 namespace plumb {
 
-enum class IntegerForm { kProduct, kSum, kTimes, kMean, kWindowMean, kReduceMean, kSoftmax };
+enum class IntegerForm {
+  kProduct,
+  kSum,
+  kTimes,
+  kMean,
+  kWindowMean,
+  kReduceMean,
+  kSoftmax,
+  kElement,  // a function of one value
+  kPRelu,
+  kResize
+};
 
 struct IntegerStep {
   IntegerForm form = IntegerForm::kProduct;
-  // kSum, kTimes: both operands, shaped like the result; kSoftmax: its input; of means: the sums.
+  // kSum, kTimes, kPRelu (the slopes second): both operands, shaped like the result; kSoftmax, kElement, kResize: the
+  // input; of means: the sums.
   std::vector<IntegerOperand> operands;
+  bool subtracts = false;       // kSum: the second
+  Layer base;                   // kElement, kResize
   int64_t count = 1;            // kMean, kReduceMean: of each sum
   std::vector<int64_t> counts;  // kWindowMean: of each sum its own
   int axis = 0;                 // kSoftmax
@@ -43,6 +58,7 @@ struct IntegerStep {
   std::vector<Tensor> tail_inputs;  // the first is left out
   std::vector<Layer> tail_layers;   // that are not the graph's
 
+  int64_t Limited(int64_t whole) const { return std::clamp(whole + zero, low, high); }
   size_t scale_index(int64_t i) const { return static_cast<size_t>(i / inner) % scales.size(); }
 };
 

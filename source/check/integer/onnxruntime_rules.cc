@@ -20,19 +20,6 @@ bool WithZeroRounded(const IntegerStep& step, float v, int64_t* integer) {
   return true;
 }
 
-// QLinearConv, QLinearMatMul, QGemm: sum * f32(f32(x_scale * w_scale) / y_scale).
-bool Requantised(const IntegerStep& step, std::vector<int64_t>* integers) {
-  const double* sums = step.sums.data<double>();
-  for (size_t i = 0; i < integers->size(); ++i) {
-    if (!FitsInt32(sums[i])) return false;
-    const float factor = step.scales[step.scale_index(static_cast<int64_t>(i))] / step.scale;
-    int64_t whole = 0;
-    if (!RoundedToRange(step, static_cast<float>(sums[i]) * factor, &whole)) return false;
-    (*integers)[i] = whole + step.zero;
-  }
-  return true;
-}
-
 // QLinearGlobalAveragePool: the sum of a plane * (x_scale / (y_scale * count)).
 bool MeanOfSums(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
@@ -82,6 +69,7 @@ bool EachRounded(const IntegerStep& step, std::vector<int64_t>* integers, F valu
 }
 
 bool SumByFma(const IntegerStep& step, std::vector<int64_t>* integers) {
+  if (step.subtracts) return false;
   const SumInF32 s(step);
   return EachRounded(step, integers,
                      [&](size_t i) { return std::fma(s.A(i), s.a_ratio, std::fma(s.B(i), s.b_ratio, s.constant)); });
@@ -90,7 +78,7 @@ bool SumByFma(const IntegerStep& step, std::vector<int64_t>* integers) {
 // One number is added to a row: it goes into the constant.
 bool SumWithNumberByFma(const IntegerStep& step, std::vector<int64_t>* integers) {
   const SumInF32 s(step);
-  if (!s.a.broadcast && !s.b.broadcast) return false;
+  if (step.subtracts || (!s.a.broadcast && !s.b.broadcast)) return false;
   const bool of_a = s.a.broadcast;
   return EachRounded(step, integers, [&](size_t i) {
     const float constant = s.constant + (of_a ? s.A(i) * s.a_ratio : s.B(i) * s.b_ratio);
@@ -99,6 +87,7 @@ bool SumWithNumberByFma(const IntegerStep& step, std::vector<int64_t>* integers)
 }
 
 bool SumWithoutFma(const IntegerStep& step, std::vector<int64_t>* integers) {
+  if (step.subtracts) return false;
   const SumInF32 s(step);
   return EachRounded(step, integers, [&](size_t i) {
     const float of_a = s.A(i) * s.a_ratio, of_b = s.B(i) * s.b_ratio;
@@ -111,7 +100,7 @@ bool SumWithoutFma(const IntegerStep& step, std::vector<int64_t>* integers) {
 bool SumByShift(const IntegerStep& step, std::vector<int64_t>* integers) {
   const SumInF32 s(step);
   const auto usual = [](float ratio) { return ratio >= 0x1p-14f && ratio < 0x1p8f; };
-  if (!usual(s.a_ratio) || !usual(s.b_ratio)) return false;
+  if (step.subtracts || !usual(s.a_ratio) || !usual(s.b_ratio)) return false;
   const int shift = 21 - std::ilogb(std::max(s.a_ratio, s.b_ratio));
   if (shift < 13 || shift > 31) return false;
   const auto a = static_cast<double>(std::nearbyint(std::ldexp(s.a_ratio, shift)));
@@ -173,9 +162,21 @@ bool SoftmaxByTable(const IntegerStep& step, std::vector<int64_t>* integers) {
 
 }  // namespace
 
+bool RequantisedInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const double* sums = step.sums.data<double>();
+  for (size_t i = 0; i < integers->size(); ++i) {
+    if (!FitsInt32(sums[i])) return false;
+    const float factor = step.scales[step.scale_index(static_cast<int64_t>(i))] / step.scale;
+    int64_t whole = 0;
+    if (!RoundedToRange(step, static_cast<float>(sums[i]) * factor, &whole)) return false;
+    (*integers)[i] = whole + step.zero;
+  }
+  return true;
+}
+
 std::vector<IntegerRule> OnnxRuntimeRules() {
   return {
-      {IntegerForm::kProduct, "ONNX Runtime's rule (the sum times an f32 scale, round half to even)", Requantised},
+      {IntegerForm::kProduct, "ONNX Runtime's rule (the sum times an f32 scale, round half to even)", RequantisedInF32},
       {IntegerForm::kSum, "ONNX Runtime's rule for sums (f32, two FMAs, round half to even)", SumByFma},
       {IntegerForm::kSum, "ONNX Runtime's rule for a sum with one number (f32, an FMA, round half to even)",
        SumWithNumberByFma},

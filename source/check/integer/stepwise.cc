@@ -76,6 +76,25 @@ Status RunQuantizeBehindZero(const ReferenceArgs& args) {
   return Status::Ok();
 }
 
+// round(x / scale) + zero point, or x times f32(1 / scale), halves away from zero or to even.
+template <bool kDivides, bool kToEven>
+Status RunQuantizeByF32(const ReferenceArgs& args) {
+  PLUMB_ASSIGN_OR_RETURN(const QuantShape shape, ResolveQuant(args.layer, InfosOf(args)));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor scale, args.inputs[1]->ConvertedTo(DType::kF32));
+  const double* x = args.inputs[0]->data<double>();
+  int64_t* y = args.outputs[0]->data<int64_t>();
+  for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
+    const int64_t at = shape.ScaleOf(i);
+    const float value = static_cast<float>(x[i]), own = scale.data<float>()[at];
+    const float steps = kDivides ? value / own : value * (1 / own);
+    if (std::isnan(steps)) return Status::NotSupported("NaN");
+    const double rounded = static_cast<double>(kToEven ? std::nearbyint(steps) : std::round(steps)) +
+                           (args.inputs.size() > 2 ? args.inputs[2]->ValueAt(at) : 0);
+    y[i] = static_cast<int64_t>(std::clamp(rounded, static_cast<double>(shape.low), static_cast<double>(shape.high)));
+  }
+  return Status::Ok();
+}
+
 // Operators whose f64 reference, rounded to f32 at the end, is what a correct f32 instruction gives.
 bool RoundsCorrectly(OpKind kind) {
   switch (kind) {
@@ -131,6 +150,11 @@ StepKernel KernelOfAverages(OpKind kind) {
   }
 }
 
+template <bool kDivides, bool kToEven>
+StepKernel KernelOfQuantize(OpKind kind) {
+  return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeByF32<kDivides, kToEven> : nullptr;
+}
+
 }  // namespace
 
 const std::vector<StepwiseRule>& StepwiseRules() {
@@ -138,6 +162,10 @@ const std::vector<StepwiseRule>& StepwiseRules() {
       {"the rule of f32 as written (each operation rounded once, round half to even)", KernelAsWritten},
       {"ONNX Runtime's rule for sigmoid (a table of its f32 function, round half to even)", KernelOfTables},
       {"ONNX Runtime's rule for average pools (one f32 sum, rounded with the zero point added)", KernelOfAverages},
+      {"TFLite's rule for QUANTIZE (f32 divided by the scale, halves away from zero)", KernelOfQuantize<true, false>,
+       true},
+      {"TFLite's rule for QUANTIZE (f32 times 1 / scale, halves away from zero)", KernelOfQuantize<false, false>, true},
+      {"XNNPACK's rule for QUANTIZE (f32 times 1 / scale, half to even)", KernelOfQuantize<false, true>, true},
   };
   return *rules;
 }
@@ -148,6 +176,9 @@ Result<ReplayResult> ReplayStepwise(const StepwiseRule& rule, const LayerGroup& 
   for (size_t m = 0; m < group.members.size(); ++m) {
     const Layer& layer = *group.members[m];
     const StepKernel kernel = rule.kernel_of(layer.kind);
+    const bool plain = layer.kind == OpKind::kPlumbQuantizeLinear || layer.kind == OpKind::kPlumbDequantizeLinear ||
+                       GetOp(layer.kind).moves_data_only;
+    if (rule.alone && !plain) return Status::NotSupported(layer.type + " is more than a quantisation");
     if (kernel == nullptr && !RoundsCorrectly(layer))
       return Status::NotSupported(layer.type + " may be rounded in several ways");
     MemberChange change{static_cast<int>(m), {}, {}, RoundToF32};

@@ -16,6 +16,7 @@ struct StepwiseRule {
   const char* words;
   // The kernel of an operator that the rule computes otherwise than its reference rounded to f32; null: that.
   StepKernel (*kernel_of)(OpKind kind);
+  bool alone = false;  // only of a QuantizeLinear behind what moves values or a DequantizeLinear
 };
 
 const std::vector<StepwiseRule>& StepwiseRules();

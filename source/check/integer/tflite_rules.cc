@@ -4,87 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "check/integer/fixed_factor.h"
 #include "check/integer/integer_rules.h"
 
 namespace plumb {
 namespace {
-
-constexpr int64_t kInt32Max = 2147483647;
-constexpr double kLargestSum = 0x1p52;  // that f64 holds exactly
-
-// A real factor: multiplier * 2^(shift - 31).
-struct FixedFactor {
-  int64_t multiplier = 0;
-  int shift = 0;
-  bool valid = false;
-};
-
-FixedFactor FixedFactorOf(double real) {
-  FixedFactor factor;
-  if (!(real > 0 && real < 0x1p30)) return factor;
-  factor.valid = true;
-  const double fraction = std::frexp(real, &factor.shift);
-  factor.multiplier = static_cast<int64_t>(std::round(fraction * 0x1p31));
-  if (factor.multiplier == int64_t{1} << 31) factor.multiplier /= 2, ++factor.shift;
-  if (factor.shift < -31) factor.multiplier = 0, factor.shift = 0;
-  return factor;
-}
-
-// The upper 32 bits of twice the product, halves up.
-int64_t HighOfProduct(int64_t a, int64_t b) {
-  const int64_t product = a * b, nudge = product >= 0 ? int64_t{1} << 30 : 1 - (int64_t{1} << 30);
-  return (product + nudge) / (int64_t{1} << 31);
-}
-
-// x / 2^by, halves away from zero.
-int64_t ShiftedRight(int64_t x, int by) {
-  const int64_t mask = (int64_t{1} << by) - 1, rest = x & mask, most = (mask >> 1) + (x < 0 ? 1 : 0);
-  return (x >> by) + (rest > most ? 1 : 0);
-}
-
-// False: beyond 32 bits.
-using Multiply = bool (*)(int64_t x, const FixedFactor& factor, int64_t* result);
-
-bool RoundedTwice(int64_t x, const FixedFactor& factor, int64_t* result) {
-  if (!factor.valid || std::abs(x) > kInt32Max) return false;
-  const int left = std::max(0, factor.shift), right = std::max(0, -factor.shift);
-  const int64_t shifted = x * (int64_t{1} << left);  // at most 31 + 30 bits
-  if (std::abs(shifted) > kInt32Max) return false;
-  *result = ShiftedRight(HighOfProduct(shifted, factor.multiplier), right);
-  return true;
-}
-
-// Both times halves up, as ruy's kernels do it.
-bool RoundedUpTwice(int64_t x, const FixedFactor& factor, int64_t* result) {
-  if (!factor.valid || std::abs(x) > kInt32Max) return false;
-  const int left = std::max(0, factor.shift), right = std::max(0, -factor.shift);
-  const int64_t shifted = x * (int64_t{1} << left);  // at most 31 + 30 bits
-  if (std::abs(shifted) > kInt32Max) return false;
-  const int64_t high = (shifted * factor.multiplier + (int64_t{1} << 30)) >> 31;
-  *result = right == 0 ? high : (high + (int64_t{1} << (right - 1))) >> right;
-  return true;
-}
-
-// Of sums of 48 bits: a factor of 15 bits, halves up.
-bool RoundedByFifteenBits(int64_t x, const FixedFactor& factor, int64_t* result) {
-  constexpr int64_t kLargest = int64_t{1} << 47;
-  const int shift = 15 - factor.shift;
-  if (!factor.valid || std::abs(x) >= kLargest || shift < 1 || shift > 62) return false;
-  const int64_t reduced = factor.multiplier < 0x7FFF0000 ? (factor.multiplier + (1 << 15)) >> 16 : 0x7FFF;
-  *result = (x * reduced + (int64_t{1} << (shift - 1))) >> shift;
-  return std::abs(*result) <= kInt32Max;
-}
-
-bool RoundedOnce(int64_t x, const FixedFactor& factor, int64_t* result) {
-  if (!factor.valid || std::abs(x) > kInt32Max) return false;
-  const int shift = 31 - factor.shift;  // 1 to 62
-  const int64_t product = x * factor.multiplier, half = int64_t{1} << (shift - 1);
-  if (product > INT64_MAX - half) return false;
-  *result = (product + half) >> shift;
-  return std::abs(*result) <= kInt32Max;
-}
-
-int64_t Limited(const IntegerStep& step, int64_t whole) { return std::clamp(whole + step.zero, step.low, step.high); }
 
 // CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED.
 template <Multiply kMultiply>
@@ -99,9 +23,13 @@ bool ProductInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers
     if (!(std::fabs(sum) <= kLargestSum)) return false;
     const FixedFactor& factor = factors[step.scale_index(static_cast<int64_t>(i))];
     if (!kMultiply(static_cast<int64_t>(sum), factor, &whole)) return false;
-    (*integers)[i] = Limited(step, whole);
+    (*integers)[i] = step.Limited(whole);
   }
   return true;
+}
+
+bool ProductOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
+  return step.high - step.low > 255 && ProductInFixedPoint<RoundedByFifteenBits>(step, integers);
 }
 
 // MUL.
@@ -115,12 +43,12 @@ bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) 
     int64_t whole = 0;
     if (!(std::fabs(product) <= static_cast<double>(kInt32Max))) return false;
     if (!kMultiply(static_cast<int64_t>(product), factor, &whole)) return false;
-    (*integers)[i] = Limited(step, whole);
+    (*integers)[i] = step.Limited(whole);
   }
   return true;
 }
 
-// ADD: both operands 20 bits to the left (15 of 16-bit ones), in units of twice the larger scale, then the sum.
+// ADD, SUB: both operands 20 bits to the left (15 of 16-bit ones), in units of twice the larger scale, then the sum.
 bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand &a = step.operands[0], &b = step.operands[1];
   const int left = step.high - step.low > 255 ? 15 : 20;
@@ -134,9 +62,9 @@ bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
     if (!(std::fabs(x) <= static_cast<double>(kInt32Max) && std::fabs(y) <= static_cast<double>(kInt32Max)))
       return false;
     if (!RoundedTwice(static_cast<int64_t>(x), of_a, &first) || !RoundedTwice(static_cast<int64_t>(y), of_b, &second) ||
-        !RoundedTwice(first + second, of_sum, &sum))
+        !RoundedTwice(step.subtracts ? first - second : first + second, of_sum, &sum))
       return false;
-    (*integers)[i] = Limited(step, sum);
+    (*integers)[i] = step.Limited(sum);
   }
   return true;
 }
@@ -168,23 +96,7 @@ bool MeanInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
     const double sum = x.whole.data<double>()[i];
     int64_t whole = 0;
     if (!(std::fabs(sum) <= kLargestSum) || !RoundedTwice(static_cast<int64_t>(sum), factor, &whole)) return false;
-    (*integers)[i] = Limited(step, whole);
-  }
-  return true;
-}
-
-// MEAN by XNNPACK: the sum times in / (out * count).
-bool MeanInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
-  const IntegerOperand& x = step.operands[0];
-  if (step.count < 1) return false;
-  const float factor = x.scale / (step.scale * static_cast<float>(step.count));
-  for (size_t i = 0; i < integers->size(); ++i) {
-    const double sum = x.whole.data<double>()[i];
-    int64_t whole = 0;
-    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max)) ||
-        !RoundedToRange(step, static_cast<float>(sum) * factor, &whole))
-      return false;
-    (*integers)[i] = whole + step.zero;
+    (*integers)[i] = step.Limited(whole);
   }
   return true;
 }
@@ -212,7 +124,7 @@ bool SoftmaxByExp(const IntegerStep& step, std::vector<int64_t>* integers) {
       const float share = table[static_cast<int>(most - whole[first + t * inner])] * inverse;
       if (!(share >= 0 && share < 0x1p30f)) return false;
       const float rounded = step.low == 0 ? std::floor(share + 0.5f) : std::nearbyint(share);
-      (*integers)[static_cast<size_t>(first + t * inner)] = Limited(step, static_cast<int64_t>(rounded));
+      (*integers)[static_cast<size_t>(first + t * inner)] = step.Limited(static_cast<int64_t>(rounded));
     }
   }
   return true;
@@ -284,8 +196,7 @@ std::vector<IntegerRule> TfliteRules() {
       {IntegerForm::kProduct, "TFLite's rule (a factor of 31 bits, rounded twice)", ProductInFixedPoint<RoundedTwice>},
       {IntegerForm::kProduct, "TFLite's optimised rule (a factor of 31 bits, rounded twice, halves up)",
        ProductInFixedPoint<RoundedUpTwice>},
-      {IntegerForm::kProduct, "TFLite's rule of 16 bits (a factor of 15 bits, halves up)",
-       ProductInFixedPoint<RoundedByFifteenBits>},
+      {IntegerForm::kProduct, "TFLite's rule of 16 bits (a factor of 15 bits, halves up)", ProductOf16Bits},
       {IntegerForm::kProduct, "TFLite's rule of one rounding (a factor of 31 bits, halves up)",
        ProductInFixedPoint<RoundedOnce>},
       {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint},
@@ -298,8 +209,6 @@ std::vector<IntegerRule> TfliteRules() {
        MeanOfIntegers},
       {IntegerForm::kReduceMean, "TFLite's rule for means (the count in a factor of 31 bits, rounded twice)",
        MeanInFixedPoint},
-      {IntegerForm::kReduceMean, "TFLite's rule for means by XNNPACK (an exact sum times an f32 scale, half to even)",
-       MeanInF32},
       {IntegerForm::kSoftmax, "TFLite's rule for softmax (a table of exp, an f32 sum, times 1 / (sum * scale))",
        SoftmaxByExp},
       {IntegerForm::kSoftmax, "TFLite's rule for softmax of 16 bits (tables of exp and of 1 / (1 + x))",

@@ -321,7 +321,7 @@ Result<RunReport> Lockstep::Finish() {
   PLUMB_RETURN_IF_ERROR(SettleIntegers());
   relative_.Apply(&report_);
   explainers_.AddNotes(&report_);
-  integers_.AddNotes(&report_);
+  integers_.SayRules(&report_);
   NoteOneSided(&report_);
   effects_.Finish(report_, &report_.outputs);
   report_.peak_reference_bytes = own_.peak_bytes();

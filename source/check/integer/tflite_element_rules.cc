@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// TFLite's kernels of one element: tables of 256 entries, tables of 16 bits between whose entries lies a straight line,
+// HARD_SWISH and leaky ReLUs in fixed point, and RESIZE_BILINEAR with weights of 10 bits.
+#include <algorithm>
+#include <cmath>
+
+#include "check/integer/fixed_factor.h"
+#include "check/integer/integer_rules.h"
+#include "op/activation.h"
+#include "op/resize.h"
+#include "op/upsample.h"
+
+namespace plumb {
+namespace {
+
+// LOGISTIC and TANH of 8 bits: f32(f(scale * (q - zero))) * f32(1 / y_scale), rounded by `round`.
+template <class Round>
+bool ByTable(const IntegerStep& step, std::vector<int64_t>* integers, Round round) {
+  const IntegerOperand& x = step.operands[0];
+  const bool sigmoid = step.base.kind == OpKind::kSigmoid;
+  if ((!sigmoid && step.base.kind != OpKind::kTanh) || step.high - step.low != 255) return false;
+  const float inverse = 1 / step.scale;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const float real = x.scale * static_cast<float>(x.whole.data<double>()[i]);
+    const float value = sigmoid ? 1.0f / (1.0f + std::exp(-real)) : std::tanh(real);
+    const float steps = round(value * inverse);
+    if (!(std::fabs(steps) < 0x1p30f)) return false;
+    (*integers)[i] = step.Limited(static_cast<int64_t>(steps));
+  }
+  return true;
+}
+
+bool TableAwayFromZero(const IntegerStep& step, std::vector<int64_t>* integers) {
+  return ByTable(step, integers, [](float v) { return std::round(v); });
+}
+
+// sigmoid(i / 24) in steps of 2^-16, and half of what the line to the next entry is off by in the middle.
+class SigmoidTable {
+ public:
+  SigmoidTable() {
+    const auto sigmoid = [](double entry) { return 1 / (1 + std::exp(-entry / 24)); };
+    for (int i = 0; i < 256; ++i) {
+      const double line = (sigmoid(i) + sigmoid(i + 1)) / 2;
+      table_[i] = std::lround(65536 * (sigmoid(i) + (sigmoid(i + 0.5) - line) / 2));
+    }
+  }
+  // Times 2^bits, at so many 2^bits-ths of an entry.
+  int64_t Of(int64_t at, int bits) const {
+    const int64_t entry = at >> bits, between = at & ((int64_t{1} << bits) - 1);
+    return (table_[entry] << bits) + between * (table_[entry + 1] - table_[entry]);
+  }
+
+ private:
+  int64_t table_[256];
+};
+
+// x in steps of 1 / (3 * 4096), by a factor of 15 bits that is cut off.
+struct ToThirds {
+  explicit ToThirds(float scale) {
+    double factor = static_cast<double>(scale) * 4096 * 3;
+    while (factor <= 32767.0 / 2 && shift <= 30) factor *= 2, ++shift;
+    valid = factor < 0x1p31;
+    multiplier = valid ? static_cast<int64_t>(factor) : 0;
+  }
+  int64_t Of(int64_t x) const { return (x * multiplier + (shift > 0 ? int64_t{1} << (shift - 1) : 0)) >> shift; }
+
+  int64_t multiplier = 0;
+  int shift = 0;
+  bool valid = false;
+};
+
+// LOGISTIC and TANH of 16 bits: the table's sigmoid(|x|), reflected; tanh(x) = 2 sigmoid(2 x) - 1.
+bool ElementOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
+  static const SigmoidTable table;
+  const IntegerOperand& x = step.operands[0];
+  const bool sigmoid = step.base.kind == OpKind::kSigmoid;
+  const ToThirds thirds(x.scale);
+  if ((!sigmoid && step.base.kind != OpKind::kTanh) || step.high != 32767 || step.zero != 0 || !thirds.valid)
+    return false;
+  const int bits = sigmoid ? 9 : 8;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double whole = x.whole.data<double>()[i];
+    if (!(std::fabs(whole) <= 65535)) return false;
+    const int64_t at = thirds.Of(static_cast<int64_t>(whole)), size = std::abs(at);
+    if (sigmoid) {
+      const int64_t half = (size >> bits) >= 255 ? int64_t{0x7FFF} << 10 : table.Of(size, bits);
+      (*integers)[i] = (at >= 0 ? half + (1 << 9) : (int64_t{1} << 25) - half + (1 << 9) - 1) >> 10;
+    } else {
+      const int64_t half = (size >> bits) >= 255 ? int64_t{0xFFFF} << 8 : table.Of(size, bits);
+      const int64_t one = int64_t{1} << 23;
+      (*integers)[i] = ((at >= 0 ? half - one + (1 << 7) : one - half + (1 << 7) - 1) >> 8);
+    }
+  }
+  return true;
+}
+
+// Numbers of 16 bits in which HARD_SWISH is computed.
+int64_t Saturated16Bits(int64_t v) { return std::clamp<int64_t>(v, -32768, 32767); }
+
+// a b / 2^15, halves away from zero (the nudge is one less below zero).
+int64_t HighOf16Bits(int64_t a, int64_t b) {
+  const int64_t product = a * b;
+  return Saturated16Bits((product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15));
+}
+
+int64_t FifteenBitsOf(const FixedFactor& factor) {
+  return factor.multiplier >= 0x7FFF0000 ? 32767 : (factor.multiplier + (1 << 15)) >> 16;
+}
+
+// x relu6(x + 3) / 6 with x in steps of 2^-7, relu6 in steps of 3 / 2^15.
+bool HardSwishInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  if (step.base.kind != OpKind::kHardSwish || step.high - step.low != 255) return false;
+  const float fine = (1.0f / 128.0f) * x.scale, third = 3.0f / 32768.0f;
+  const FixedFactor to_y = FixedFactorOf(static_cast<double>(fine / step.scale));
+  const FixedFactor to_relu = FixedFactorOf(static_cast<double>(fine / third));
+  if (!to_y.valid || !to_relu.valid || to_y.shift > 0 || to_relu.shift > 15 || to_relu.shift < -30) return false;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const auto input = static_cast<int64_t>(x.whole.data<double>()[i]) * 128;
+    int64_t relu = input;
+    if (to_relu.shift > 0) relu = Saturated16Bits(relu * (int64_t{1} << (to_relu.shift - 1)));
+    relu = HighOf16Bits(relu, FifteenBitsOf(to_relu));
+    if (to_relu.shift > 0) relu = Saturated16Bits(relu * 2);
+    if (to_relu.shift < 0) relu = ShiftedRight(relu, -to_relu.shift);
+    relu = (relu + (1 << 15)) >> 1;
+    const int64_t scaled = HighOf16Bits(input, FifteenBitsOf(to_y));
+    const int64_t whole = ShiftedRight(Saturated16Bits(relu * scaled / (1 << 15)), -to_y.shift);
+    (*integers)[i] = step.Limited(whole);
+  }
+  return true;
+}
+
+// Where x < 0 with its own factor; `product`: what that multiplies.
+template <class F>
+bool TwoFactors(const IntegerStep& step, float own, float below, std::vector<int64_t>* integers, F product) {
+  const FixedFactor above_zero = FixedFactorOf(static_cast<double>(own)),
+                    below_zero = FixedFactorOf(static_cast<double>(below));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double whole = step.operands[0].whole.data<double>()[i], of = whole >= 0 ? whole : product(i);
+    int64_t rounded = 0;
+    if (!(std::fabs(of) <= static_cast<double>(kInt32Max))) return false;
+    if (!RoundedTwice(static_cast<int64_t>(of), whole >= 0 ? above_zero : below_zero, &rounded)) return false;
+    (*integers)[i] = step.Limited(rounded);
+  }
+  return true;
+}
+
+bool LeakyReluInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  float slope = 0;
+  const IntegerOperand& x = step.operands[0];
+  return LeakySlopeOf(step, &slope) && TwoFactors(step, x.scale / step.scale, x.scale * slope / step.scale, integers,
+                                                  [&](size_t i) { return x.whole.data<double>()[i]; });
+}
+
+bool PReluInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand &x = step.operands[0], &slope = step.operands[1];
+  return TwoFactors(step, x.scale / step.scale, x.scale * slope.scale / step.scale, integers,
+                    [&](size_t i) { return x.whole.data<double>()[i] * slope.whole.data<double>()[i]; });
+}
+
+enum class Places { kCorners, kMiddles, kAligned };
+
+// Of a bilinear resize of the last two axes; false: another one.
+bool PlacesOf(const Layer& layer, Places* places) {
+  if (layer.kind == OpKind::kUpsample) {
+    const auto& p = ParamOf<UpsampleParam>(layer);
+    *places = p.align_corners != 0 ? Places::kAligned : Places::kMiddles;
+    return p.mode == kUpsampleLinear;
+  }
+  const auto& p = ParamOf<ResizeParam>(layer);
+  *places = p.coordinates == "align_corners" ? Places::kAligned
+            : p.coordinates == "half_pixel"  ? Places::kMiddles
+                                             : Places::kCorners;
+  return p.mode == "linear" && !p.antialias && (*places != Places::kCorners || p.coordinates == "asymmetric");
+}
+
+// Along one axis: between which two pixels, and how many 2^-10 of the way.
+struct AxisOf10Bits {
+  AxisOf10Bits(int64_t in_size, int64_t out_size, Places chosen) : in(in_size), places(chosen) {
+    constexpr int64_t kOne = 1 << 10;
+    scale = (kOne * in + out_size / 2) / out_size;
+    if (places == Places::kAligned && out_size > 1) scale = (kOne * (in - 1) + (out_size - 1) / 2) / (out_size - 1);
+  }
+  void At(int64_t out, int64_t* low, int64_t* high, int64_t* part) const {
+    const int64_t at = out * scale + (places == Places::kMiddles ? scale / 2 - (1 << 9) : 0);
+    *low = std::max<int64_t>(at / (1 << 10), 0);
+    *high = std::min((at + (1 << 10) - 1) / (1 << 10), in - 1);
+    *part = at - (*low << 10);
+  }
+
+  int64_t in, scale = 0;
+  Places places;
+};
+
+bool BilinearOf10Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const Shape &from = x.whole.shape(), &to = step.shape;
+  Places places;
+  if (!PlacesOf(step.base, &places) || from.rank() != 4 || to.rank() != 4 || from.Count(0, 2) != to.Count(0, 2) ||
+      x.scale != step.scale || x.zero != step.zero || integers->empty() || from.CountFrom(2) == 0)
+    return false;
+  const AxisOf10Bits rows(from[2], to[2], places), columns(from[3], to[3], places);
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    int64_t top, bottom, down, left, right, along;
+    rows.At(at / to[3] % to[2], &top, &bottom, &down);
+    columns.At(at % to[3], &left, &right, &along);
+    const double* plane = x.whole.data<double>() + at / to.CountFrom(2) * from.CountFrom(2);
+    const auto pixel = [&](int64_t row, int64_t column) {
+      return static_cast<int64_t>(plane[row * from[3] + column]) + x.zero;
+    };
+    const int64_t up = 1024 - down, back = 1024 - along;
+    const int64_t sum = pixel(top, left) * up * back + pixel(bottom, left) * down * back +
+                        pixel(top, right) * up * along + pixel(bottom, right) * down * along;
+    (*integers)[i] = (sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20);
+    if ((*integers)[i] < step.low || (*integers)[i] > step.high) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool LeakySlopeOf(const IntegerStep& step, float* slope) {
+  if (step.base.kind == OpKind::kLeakyRelu) {
+    *slope = ParamOf<LeakyReluParam>(step.base).slope;
+    return true;
+  }
+  const Tensor* of_layer = step.base.kind == OpKind::kPReLU ? step.base.Resource("slope") : nullptr;
+  if (of_layer == nullptr || of_layer->NumElements() != 1) return false;
+  *slope = static_cast<float>(of_layer->ValueAt(0));
+  return true;
+}
+
+bool XnnpackTable(const IntegerStep& step, std::vector<int64_t>* integers) {
+  return ByTable(step, integers, [](float v) { return std::nearbyint(v); });
+}
+
+std::vector<IntegerRule> TfliteElementRules() {
+  return {
+      {IntegerForm::kElement, "TFLite's rule for sigmoid and tanh (a table of the f32 function, halves away from zero)",
+       TableAwayFromZero},
+      {IntegerForm::kElement, "TFLite's rule for sigmoid and tanh of 16 bits (a table of 256 straight lines)",
+       ElementOf16Bits},
+      {IntegerForm::kElement, "TFLite's rule for HARD_SWISH (factors of 15 bits, in 16 bits)", HardSwishInFixedPoint},
+      {IntegerForm::kElement, "TFLite's rule for leaky ReLU (two factors of 31 bits, each rounded twice)",
+       LeakyReluInFixedPoint},
+      {IntegerForm::kPRelu, "TFLite's rule for PRELU (two factors of 31 bits, each rounded twice)", PReluInFixedPoint},
+      {IntegerForm::kResize, "TFLite's rule for RESIZE_BILINEAR (weights of 10 bits, halves away from zero)",
+       BilinearOf10Bits},
+  };
+}
+
+}  // namespace plumb

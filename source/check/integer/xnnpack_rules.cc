@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What XNNPACK's 8-bit kernels compute from integers, as LiteRT 2.3 was seen to run them on x86 with AVX-512: sums
+// times an f32 scale, rounded to an even half; sums of two tensors by factors of 21 bits.
+#include <algorithm>
+#include <cmath>
+
+#include "check/integer/fixed_factor.h"
+#include "check/integer/integer_rules.h"
+#include "op/activation.h"
+
+namespace plumb {
+namespace {
+
+// Both ratios as integers of 21 bits, the sum shifted right, halves up; of ratios in [2^-10, 2^8).
+bool XnnpackSum(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand &a = step.operands[0], &b = step.operands[1];
+  const float of_a = a.scale / step.scale, of_b = b.scale / step.scale, larger = std::max(of_a, of_b);
+  if (!(larger >= 0x1p-10f && larger < 0x1p8f) || step.high - step.low != 255) return false;
+  const int shift = 20 - std::ilogb(larger);
+  const auto first = static_cast<double>(std::nearbyint(std::ldexp(of_a, shift)));
+  const auto second = static_cast<double>(std::nearbyint(std::ldexp(of_b, shift))) * (step.subtracts ? -1 : 1);
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = a.whole.data<double>()[i] * first + b.whole.data<double>()[i] * second;
+    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max))) return false;
+    const int64_t rounded = (static_cast<int64_t>(sum) + (int64_t{1} << (shift - 1))) >> shift;
+    (*integers)[i] = step.Limited(rounded);
+  }
+  return true;
+}
+
+// The product times f32(f32(a_scale * b_scale) / y_scale).
+bool XnnpackTimes(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand &a = step.operands[0], &b = step.operands[1];
+  const float ratio = a.scale * b.scale / step.scale;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const auto product = static_cast<float>(a.whole.data<double>()[i] * b.whole.data<double>()[i]);
+    int64_t whole = 0;
+    if (!RoundedToRange(step, product * ratio, &whole)) return false;
+    (*integers)[i] = whole + step.zero;
+  }
+  return true;
+}
+
+// MEAN: the sum times in / (out * count).
+bool MeanInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  if (step.count < 1) return false;
+  const float factor = x.scale / (step.scale * static_cast<float>(step.count));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = x.whole.data<double>()[i];
+    int64_t whole = 0;
+    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max)) ||
+        !RoundedToRange(step, static_cast<float>(sum) * factor, &whole))
+      return false;
+    (*integers)[i] = whole + step.zero;
+  }
+  return true;
+}
+
+// LEAKY_RELU: both ratios as integers of 2^-8, halves up.
+bool XnnpackLeakyRelu(const IntegerStep& step, std::vector<int64_t>* integers) {
+  float slope = 0;
+  if (!LeakySlopeOf(step, &slope)) return false;
+  const IntegerOperand& x = step.operands[0];
+  const float ratio = x.scale / step.scale;
+  const auto above = static_cast<int64_t>(std::nearbyint(256 * ratio));
+  const auto below = static_cast<int64_t>(std::nearbyint(256 * (ratio * slope)));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const auto whole = static_cast<int64_t>(x.whole.data<double>()[i]);
+    const int64_t rounded = (whole * (whole >= 0 ? above : below) + 128) >> 8;
+    (*integers)[i] = step.Limited(rounded);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<IntegerRule> XnnpackRules() {
+  return {
+      {IntegerForm::kProduct, "XNNPACK's rule (the sum times an f32 scale, round half to even)", RequantisedInF32},
+      {IntegerForm::kSum, "XNNPACK's rule for sums (factors of 21 bits, halves up)", XnnpackSum},
+      {IntegerForm::kTimes, "XNNPACK's rule for products (f32 scale, round half to even)", XnnpackTimes},
+      {IntegerForm::kReduceMean, "XNNPACK's rule for means (an exact sum times an f32 scale, half to even)", MeanInF32},
+      {IntegerForm::kElement, "XNNPACK's rule for sigmoid and tanh (a table of the f32 function, half to even)",
+       XnnpackTable},
+      {IntegerForm::kElement, "XNNPACK's rule for leaky ReLU (factors of 8 bits, halves up)", XnnpackLeakyRelu},
+  };
+}
+
+}  // namespace plumb
