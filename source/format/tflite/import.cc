@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "format/onnx/import.h"
+#include "format/tflite/converter.h"
 #include "format/tflite/translator.h"
 
 namespace plumb::tflite {
@@ -37,6 +38,7 @@ Result<Graph> LoadTfliteBytes(FileBytes bytes, const std::string& path, const Lo
     imported = onnx::ImportAtAnyShape(translated->model, options);
   if (!imported.ok()) return imported.status();
   Graph graph = std::move(*imported);
+  for (std::string& note : ConverterNotes(*file)) graph.notes.push_back(std::move(note));
   for (const Layer& layer : graph.layers) {
     for (const std::string& blob : layer.outputs) {
       const auto held = translated->held_first.find(blob);

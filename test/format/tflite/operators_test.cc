@@ -3,6 +3,8 @@
 // hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "format/tflite/tflite_model.h"
 
 namespace plumb {
@@ -105,6 +107,115 @@ TEST(TfliteOperatorsTest, ASliceMayDropAndAddDims) {
        schema::CreateStridedSliceOptions(m.builder(), 4, 4, 0, 1, 2));  // new axis, row 1, backwards
   ExpectRun(&m, {y}, {{1, 2, 3, 4, 5, 6}}, {6, 5, 4});
   EXPECT_EQ(m.shape(), (Shape{1, 3}));
+}
+
+// Without the pixels' middles: said where the converter may be one that could not name them.
+TEST(TfliteOperatorsTest, ResizesOfOldConvertersAreSaid) {
+  const auto notes = [](const char* metadata, const std::string& bytes, bool centers) {
+    TfliteModel m;
+    const int x = m.Input("x", {1, 2, 2, 1}), size = m.Ints("size", {4, 4}), y = m.Tensor("y", {1, 4, 4, 1});
+    m.Op(Code::RESIZE_BILINEAR, {x, size}, {y}, schema::CreateResizeBilinearOptions(m.builder(), false, centers));
+    if (metadata != nullptr) m.Metadata(metadata, bytes);
+    const auto graph = m.Load({y});
+    std::vector<std::string> found;
+    for (const std::string& note : graph.ok() ? graph->notes : std::vector<std::string>{"not loaded"}) {
+      if (note.find("of its resizes") != std::string::npos) found.push_back(note);
+    }
+    return found;
+  };
+  const auto converter = [](const char* version) {
+    flatbuffers::FlatBufferBuilder b;
+    const auto environment = schema::CreateEnvironment(b, b.CreateString(version));
+    b.Finish(schema::CreateConversionMetadata(b, environment));
+    return std::string(reinterpret_cast<const char*>(b.GetBufferPointer()), b.GetSize());
+  };
+  const std::string says =
+      "1 of its resizes takes the pixels' corners for their places; converters before TensorFlow 2.3 wrote this of "
+      "every resize, also where the network takes the middles, and ";
+  EXPECT_EQ(notes(nullptr, "", false), std::vector<std::string>{says + "the file does not say which one made it"});
+  EXPECT_EQ(notes("CONVERSION_METADATA", converter("2.2.0"), false),
+            std::vector<std::string>{says + "2.2.0 made this file"});
+  EXPECT_TRUE(notes("CONVERSION_METADATA", converter("2.15.0"), false).empty());
+  EXPECT_TRUE(notes("min_runtime_version", "2.3.0", false).empty());
+  EXPECT_EQ(notes("min_runtime_version", "1.14.0", false).size(), 1u);
+  EXPECT_EQ(notes("CONVERSION_METADATA", "no flatbuffer at all", false).size(), 1u);
+  EXPECT_TRUE(notes(nullptr, "", true).empty());
+}
+
+TEST(TfliteOperatorsTest, UpdatesAreAddedIntoZeros) {
+  TfliteModel m;
+  const int updates = m.Input("x", {3});
+  TensorSpec whole;
+  whole.type = schema::TensorType::INT32;
+  const int at = m.Constant<int32_t>("at", {3, 1}, {4, 1, 4}, whole), shape = m.Ints("shape", {5});
+  const int y = m.Tensor("y", {5});
+  m.Op(Code::SCATTER_ND, {at, updates, shape}, {y});
+  const auto found = m.Run({y}, {{1, 10, 100}});
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_EQ(*found, (std::vector<double>{0, 10, 0, 0, 101}));
+}
+
+// Where it would end outside it is moved inside.
+TEST(TfliteOperatorsTest, AnUpdateLiesInside) {
+  TfliteModel m;
+  const int x = m.Input("x", {2, 3}), part = m.Input("part", {1, 2}), begin = m.Ints("begin", {1, 2});
+  const int y = m.Tensor("y", {2, 3});
+  m.Op(Code::DYNAMIC_UPDATE_SLICE, {x, part, begin}, {y});
+  const auto found = m.Run({y}, {{1, 2, 3, 4, 5, 6}, {70, 80}});
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_EQ(*found, (std::vector<double>{1, 2, 3, 4, 70, 80}));
+}
+
+// Two filters of rank 1 over two steps: the newest step's weights 10 and 100 count, the older ones have seen nothing.
+TEST(TfliteOperatorsTest, AnSvdfBeginsWithZeros) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2});
+  const int feature = m.Constant<float>("feature", {2, 2}, {1, 2, 3, 4});
+  const int time = m.Constant<float>("time", {2, 2}, {-7, 10, -7, 100});
+  const int bias = m.Constant<float>("bias", {2}, {0.5f, 0.25f});
+  TensorSpec variable;
+  variable.variable = true;
+  const int state = m.Tensor("state", {1, 4}, variable), y = m.Tensor("y", {1, 2});
+  m.Op(Code::SVDF, {x, feature, time, bias, state}, {y}, schema::CreateSVDFOptions(m.builder(), 1));
+  const auto found = m.Run({y}, {{1, 1}});
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_EQ(*found, (std::vector<double>{30.5, 700.25}));
+}
+
+// One step: c = sigmoid(0) tanh(x) = 0.5 tanh(2), limited to 0.25; y = sigmoid(0) tanh(0.25).
+TEST(TfliteOperatorsTest, AnLstmLimitsItsCell) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 1, 1});
+  const auto one = [&](const char* name, float value) { return m.Constant<float>(name, {1, 1}, {value}); };
+  const auto bias = [&](const char* name) { return m.Constant<float>(name, {1}, {0}); };
+  TensorSpec variable;
+  variable.variable = true;
+  std::vector<int> inputs = {x,
+                             one("wi", 0),
+                             one("wf", 0),
+                             one("wc", 1),
+                             one("wo", 0),
+                             one("ri", 0),
+                             one("rf", 0),
+                             one("rc", 0),
+                             one("ro", 0),
+                             -1,
+                             -1,
+                             -1,
+                             bias("bi"),
+                             bias("bf"),
+                             bias("bc"),
+                             bias("bo"),
+                             -1,
+                             -1};
+  inputs.push_back(m.Tensor("h", {1, 1}, variable));
+  inputs.push_back(m.Tensor("c", {1, 1}, variable));
+  const int y = m.Tensor("y", {1, 1, 1});
+  m.Op(Code::UNIDIRECTIONAL_SEQUENCE_LSTM, inputs, {y},
+       schema::CreateUnidirectionalSequenceLSTMOptions(m.builder(), schema::Activation::TANH, 0.25f, 0, true));
+  const auto found = m.Run({y}, {{2}});
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_NEAR((*found)[0], 0.5 * std::tanh(0.25), 1e-6);
 }
 
 }  // namespace

@@ -67,6 +67,13 @@ class TfliteModel {
     AddOp(Code::CUSTOM, name, inputs, outputs, schema::BuiltinOptions::NONE, 0, options);
   }
 
+  void Metadata(const std::string& name, const std::string& bytes) {
+    const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
+    buffers_.push_back(schema::CreateBuffer(builder_, builder_.CreateVector(data, bytes.size())));
+    metadata_.push_back(
+        schema::CreateMetadata(builder_, builder_.CreateString(name), static_cast<uint32_t>(buffers_.size() - 1)));
+  }
+
   // Ends a subgraph; the next tensors belong to another.
   void EndGraph(const std::vector<int>& outputs) {
     graphs_.push_back(schema::CreateSubGraph(builder_, builder_.CreateVector(tensors_), builder_.CreateVector(inputs_),
@@ -76,7 +83,7 @@ class TfliteModel {
   // The file. REQUIRES: called once, with every subgraph ended.
   std::string Bytes() {
     const auto model = schema::CreateModel(builder_, 3, builder_.CreateVector(codes_), builder_.CreateVector(graphs_),
-                                           0, builder_.CreateVector(buffers_));
+                                           0, builder_.CreateVector(buffers_), 0, builder_.CreateVector(metadata_));
     schema::FinishModelBuffer(builder_, model);
     return {reinterpret_cast<const char*>(builder_.GetBufferPointer()), builder_.GetSize()};
   }
@@ -143,6 +150,7 @@ class TfliteModel {
   std::vector<flatbuffers::Offset<schema::Tensor>> tensors_;
   std::vector<flatbuffers::Offset<schema::Buffer>> buffers_;
   std::vector<flatbuffers::Offset<schema::Operator>> operators_;
+  std::vector<flatbuffers::Offset<schema::Metadata>> metadata_;
   std::vector<flatbuffers::Offset<schema::OperatorCode>> codes_;
   std::vector<flatbuffers::Offset<schema::SubGraph>> graphs_;
   std::vector<int> inputs_;

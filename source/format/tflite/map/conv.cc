@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV. SAME puts the odd pixel at the end, as ONNX's SAME_UPPER does.
+// CONV_2D, DEPTHWISE_CONV_2D, CONV_3D, TRANSPOSE_CONV. SAME puts the odd pixel at the end, as ONNX's SAME_UPPER does.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -110,6 +110,23 @@ Status MapDepthwiseConv2D(OpContext& c) {
   onnx::AttributeMap attributes = Window(*options);
   PLUMB_ASSIGN_OR_RETURN(attributes["auto_pad"], PaddingAttribute(options->padding()));
   return Convolve(c, attributes, {3, 0, 1, 2}, c.InShape(0)[3], options->fused_activation_function());
+}
+
+// Images [n,d,h,w,c], weights [d,h,w,in of a group,out].
+Status MapConv3D(OpContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const auto* options, c.Options<schema::Conv3DOptions>());
+  if (c.Rank(0) != 5 || c.Rank(1) != 5)
+    return Status::CorruptModel(
+        fmt::format("its input is {}, its weights are {}", c.InShape(0).ToString(), c.InShape(1).ToString()));
+  const int64_t channels = c.InShape(0)[4], per_group = c.InShape(1)[3];
+  if (per_group < 1 || channels % per_group != 0)
+    return Status::CorruptModel(fmt::format("its weights read {} channels, its input has {}", per_group, channels));
+  onnx::AttributeMap attributes = {
+      {"strides", IntsAttribute({options->stride_d(), options->stride_h(), options->stride_w()})},
+      {"dilations",
+       IntsAttribute({options->dilation_dfactor(), options->dilation_hfactor(), options->dilation_wfactor()})}};
+  PLUMB_ASSIGN_OR_RETURN(attributes["auto_pad"], PaddingAttribute(options->padding()));
+  return Convolve(c, attributes, {4, 3, 0, 1, 2}, channels / per_group, options->fused_activation_function());
 }
 
 // The output's shape stands in input 0, the weights are [out,h,w,in].
