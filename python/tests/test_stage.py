@@ -132,6 +132,22 @@ class StageTest(unittest.TestCase):
         self.assertIn("red and blue exchanged", report.first_guilty["cause"])
         self.assertEqual(self.verdicts(report)["normalise"], "inherited")
 
+    def test_an_order_that_is_said_is_no_difference(self):
+        code = """
+import numpy as np, plumbnn
+image = np.arange(8 * 9 * 3, dtype=np.uint8).reshape(8, 9, 3)
+plumbnn.stage("decode", image{0}, color="{1}")
+plumbnn.stage("crop", image[2:7, 1:8]{0})
+plumbnn.stage("cvtcolor", image[2:7, 1:8]{2}, color="RGB")
+"""
+        original = self.run_program("a", code=code.format("", "RGB", ""))
+        port = self.run_program("b", code=code.format("[..., ::-1]", "BGR", ""))
+        self.assertEqual(plumbnn.stage_diff(original, port).verdict, "aligned")
+        forgotten = self.run_program("c", code=code.format("[..., ::-1]", "BGR", "[..., ::-1]"))
+        wrong = plumbnn.stage_diff(original, forgotten)
+        self.assertEqual(wrong.first_guilty["stage"], "cvtcolor")
+        self.assertIn("red and blue exchanged", wrong.first_guilty["cause"])
+
     def test_normalisations_are_called_by_their_names(self):
         cases = {"mean=0.5, std=0.5": "mean 0.5 and std 0.5", "mean=MEAN[::-1], std=STD[::-1]": "in the order of BGR",
                  "mean=0, std=1": "x / 255", "mean=MEAN, std=1": "no division by the std",

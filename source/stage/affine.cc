@@ -193,15 +193,14 @@ double UnitOf(const Picture& before) {
 }
 
 std::string NameOfLines(const std::vector<Line>& lines, double unit, std::string* code) {
-  const Moments moments = MomentsOf(lines, unit);
-  *code = unit == 1 ? fmt::format("x = (x - {}) / {}", ListOf(moments.mean), ListOf(moments.std))
-                    : fmt::format("x = (x / 255 - {}) / {}", ListOf(moments.mean), ListOf(moments.std));
+  const Moments moments = MomentsOf(lines, unit), whole = MomentsOf(lines, 1);
   const std::string known = KnownName(lines, unit);
+  const std::string plain = fmt::format("(x - {}) / {}", ListOf(whole.mean), ListOf(whole.std));
+  const std::string of_unit = fmt::format("x = (x / 255 - {}) / {}", ListOf(moments.mean), ListOf(moments.std));
+  *code = unit == 1 || known.empty() ? "x = " + plain : of_unit;
   if (!known.empty()) return known;
-  std::vector<double> slopes, offsets;
-  for (const Line& line : lines) slopes.push_back(line.slope), offsets.push_back(line.offset);
-  return fmt::format("x * {} + {} (mean {}, std {} of 0..{})", ListOf(slopes), ListOf(offsets), ListOf(moments.mean),
-                     ListOf(moments.std), unit == 1 ? "1" : "1 after / 255");
+  if (unit == 1) return plain;
+  return fmt::format("{} (mean {}, std {} of x / 255)", plain, ListOf(moments.mean), ListOf(moments.std));
 }
 
 Convention AffineRow(const std::string& name, const std::string& code, const std::vector<Line>& lines,

@@ -129,6 +129,7 @@ std::vector<Convention> FindLetterbox(const Picture& before, const Picture& afte
     const Picture inside = PartOf(after, box.top, box.left, box.height, box.width);
     for (const Explained& inner : ExplainPicture(before, inside, StageInfo(), dtype)) {
       if (!inner.reproduces && !found.empty()) break;
+      if (inner.convention.name.rfind("letterbox", 0) == 0) continue;  // a frame in a frame
       found.push_back(Boxed(inner.convention, box, value, candidate.words));
       break;
     }

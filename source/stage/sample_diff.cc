@@ -14,17 +14,23 @@
 namespace plumb {
 namespace {
 
-bool IsBgr(const std::string& color) { return color.substr(0, 3) == "BGR"; }
-bool IsRgb(const std::string& color) { return color.substr(0, 3) == "RGB"; }
-bool OtherOrder(const StageInfo& a, const StageInfo& b) {
-  return (IsBgr(a.color) && IsRgb(b.color)) || (IsRgb(a.color) && IsBgr(b.color));
-}
-
 bool IsNetwork(const std::string& kind) { return kind == "model"; }
 
 Tensor Wide(const Tensor& tensor) {
   const auto wide = tensor.ConvertedTo(IsFloat(tensor.dtype()) ? DType::kF64 : DType::kI64);
   return wide.ok() ? *wide : tensor;
+}
+
+// "(w, h)" and "(h, w)" of a line of code as this stage has them.
+std::string WithSize(std::string code, const PictureTarget& target) {
+  const std::pair<const char*, std::string> words[] = {
+      {"(w, h)", fmt::format("({}, {})", target.width, target.height)},
+      {"(h, w)", fmt::format("({}, {})", target.height, target.width)}};
+  for (const auto& [word, size] : words) {
+    const size_t at = code.find(word);
+    if (at != std::string::npos) code.replace(at, 6, size);
+  }
+  return code;
 }
 
 std::string Quoted(const std::string& text) { return "'" + text + "'"; }
@@ -37,9 +43,6 @@ Result<SampleDiff::Values> SampleDiff::Load(int i, int j) {
   PLUMB_ASSIGN_OR_RETURN(values.port, port_.Values(j));
   values.original_picture = original_.AsPicture(i);
   values.port_picture = port_.AsPicture(j);
-  const bool both = values.original_picture.has_value() && values.port_picture.has_value();
-  if (both && OtherOrder(original_.stage(i).info, port_.stage(j).info))
-    values.port_picture = ChannelsSwapped(*values.port_picture);
   return values;
 }
 
@@ -59,8 +62,11 @@ void SampleDiff::Measure(const Values& values, int i, int j, StageRow* row) cons
       row->differing = difference.differing;
       if (difference.worst >= 0) {
         const auto worst = static_cast<size_t>(difference.worst);
-        row->worst = {difference.worst / (a.width * a.channels), difference.worst / a.channels % a.width,
-                      difference.worst % a.channels};
+        const PictureLayout layout = LayoutOf(row->original_shape, original_.stage(i).info.layout);
+        row->worst.assign(static_cast<size_t>(row->original_shape.rank()), 0);
+        row->worst[static_cast<size_t>(layout.height)] = difference.worst / (a.width * a.channels);
+        row->worst[static_cast<size_t>(layout.width)] = difference.worst / a.channels % a.width;
+        if (layout.channels >= 0) row->worst[static_cast<size_t>(layout.channels)] = difference.worst % a.channels;
         row->worst_original = static_cast<double>(a.values[worst]);
         row->worst_port = static_cast<double>(b.values[worst]);
       }
@@ -107,6 +113,10 @@ double SampleDiff::Bound(const Values& values, const StageRow& row, int i) const
 }
 
 Status SampleDiff::Run() {
+  if (original_.SaysOrder() && port_.SaysOrder()) {
+    original_.TurnToRgb();
+    port_.TurnToRgb();
+  }
   bool same_before = true;
   for (const auto& [i, j] : pairs_) {
     PLUMB_ASSIGN_OR_RETURN(const Values values, Load(i, j));
@@ -235,7 +245,7 @@ void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_bef
 void SampleDiff::Blame(const Values& values, int i, int j, StageRow* row) {
   const Explained* ours = original_.Convention(i);
   const Explained* theirs = port_.Convention(j);
-  if (ours != nullptr) row->mend = ours->convention.code;
+  if (ours != nullptr) row->mend = WithSize(ours->convention.code, original_.TargetOf(i));
   if (ours != nullptr && theirs != nullptr && ours->convention.group != theirs->convention.group) {
     row->cause = fmt::format("the original's is {}; the port's is {}", row->original_does, row->port_does);
     return;
@@ -251,7 +261,7 @@ void SampleDiff::Blame(const Values& values, int i, int j, StageRow* row) {
         ExplainPicture(*values.original_picture, *values.port_picture, port_.stage(j).info, values.port.dtype());
     if (!found.empty() && found[0].reproduces) {
       row->cause = fmt::format("the port's is the original's, but: {}", found[0].convention.name);
-      if (row->mend.empty()) row->mend = found[0].convention.code;
+      if (row->mend.empty()) row->mend = WithSize(found[0].convention.code, original_.TargetOf(i));
       return;
     }
   }

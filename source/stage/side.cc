@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -28,7 +29,24 @@ std::optional<Picture> StageSide::AsPicture(int index) {
   if (index < 0 || index >= size()) return std::nullopt;
   const auto values = Values(index);
   if (!values.ok()) return std::nullopt;
-  return PictureOf(*values, LayoutOf(values->shape(), stage(index).info.layout));
+  std::optional<Picture> picture = PictureOf(*values, LayoutOf(values->shape(), stage(index).info.layout));
+  if (turns_ && picture.has_value() && ColorOf(index).substr(0, 3) == "BGR") return ChannelsSwapped(*picture);
+  return picture;
+}
+
+bool StageSide::SaysOrder() const {
+  return std::any_of(sample_.stages.begin(), sample_.stages.end(), [](const StageRecord& stage) {
+    const std::string order = stage.info.color.substr(0, 3);
+    return order == "RGB" || order == "BGR";
+  });
+}
+
+std::string StageSide::ColorOf(int index) const {
+  for (int at = index; at >= 0; --at) {
+    if (!stage(at).info.color.empty()) return stage(at).info.color;
+    if (stage(at).kind == "colour") return "";
+  }
+  return "";
 }
 
 PictureTarget StageSide::TargetOf(int index) {

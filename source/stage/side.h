@@ -18,6 +18,10 @@ class StageSide {
 
   const StageSample& sample() const { return sample_; }
   int size() const { return static_cast<int>(sample_.stages.size()); }
+  // From now on pictures of BGR are turned to RGB: both sides say which order is whose.
+  void TurnToRgb() { turns_ = true; }
+  // Whether a stage says the order of its channels.
+  bool SaysOrder() const;
   const StageRecord& stage(int index) const { return sample_.stages[static_cast<size_t>(index)]; }
   Result<Tensor> Values(int index);
   // Nothing: it is no picture.
@@ -33,8 +37,11 @@ class StageSide {
     std::optional<Explained> best, nearest;
   };
   const Found& Search(int index);
+  // As the stage says it, or the last one before that did; one that changes colours begins anew.
+  std::string ColorOf(int index) const;
 
   const StageSample& sample_;
+  bool turns_ = false;
   std::map<int, Tensor> values_;
   std::map<int, Found> found_;
 };

@@ -384,9 +384,9 @@ def boxes():
 
 
 def rows(modules, folder):
-    return [*resizes(modules), *float_resizes(modules), *crops(), *orders(), *greys(modules), *alphas(), *frames(modules),
-            *normalisations(), *quantisations(), *scores(), *letterboxes(modules), *jpegs(modules, folder),
-            *suppressions(), *boxes()]
+    return [*resizes(modules), *float_resizes(modules), *crops(), *orders(), *greys(modules), *alphas(),
+            *frames(modules), *normalisations(), *quantisations(), *scores(), *letterboxes(modules),
+            *jpegs(modules, folder), *suppressions(), *boxes()]
 
 
 def before(stage):

@@ -21,18 +21,18 @@ WANTED, RIGHT = 100, 0.95
 
 
 def write(folder, stages):
-    """[(name, array or a file's name, parameters)] as a sample's folder."""
+    """[(name, array, fields of its entry)] as a sample's folder."""
     import numpy as np
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    dtypes = {"uint8": "u8", "int8": "i8", "float32": "f32", "float64": "f64", "int64": "i64"}
+    dtypes = {"uint8": "u8", "int8": "i8", "float16": "f16", "float32": "f32", "float64": "f64", "int64": "i64"}
     files = []
-    for index, (name, array, parameters) in enumerate(stages):
+    for index, (name, array, fields) in enumerate(stages):
         file = f"{index:05}.npy"
         array = np.ascontiguousarray(array)
         np.save(folder / file, array)
         files.append({"file": file, "blob": name, "shape": list(array.shape), "dtype": dtypes[array.dtype.name],
-                      "parameters": parameters})
+                      **fields})
     (folder / "manifest.json").write_text(json.dumps({"files": files}))
     return folder
 
@@ -44,11 +44,11 @@ def plant(work, row):
     stage, original, port, words = row
     name, _, file = stage.partition(":")
     before = planted.before(stage)
-    parameters = {"file": str(work / file)} if file else {}
+    fields = {"parameters": {"file": str(work / file)}} if file else {}
     sides = []
     for side, compute in (("original", original), ("port", port)):
         stages = [] if before is None else [("before", before, {})]
-        sides.append(write(work / side, [*stages, (name, compute(before), parameters)]))
+        sides.append(write(work / side, [*stages, (name, compute(before), fields)]))
     report = plumbnn.stage_diff(*sides)
     guilty = report.first_guilty
     if guilty is None or guilty["stage"] != name:
@@ -73,10 +73,11 @@ def table_of(results):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", required=True, type=pathlib.Path)
+    parser.add_argument("--bin", help="not used: the library does the work")
     parser.add_argument("--only", default="")
     parser.add_argument("--print", action="store_true", help="the table alone, for the page")
     options = parser.parse_args()
-    packages.ensure(options.work / "venv", PACKAGES, MODULES)
+    packages.ensure(options.work / "stage", PACKAGES, MODULES)
     import planted
     work = options.work / "planted"
     work.mkdir(parents=True, exist_ok=True)
