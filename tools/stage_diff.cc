@@ -25,7 +25,8 @@ Examples:
 Verdicts: aligned; introduced: the stage itself differs; inherited: it does the same on other values;
 differs: nobody can tell which. 'own' is what the original's stage, done again on the port's own
 input, is off by from the port's.
-Exit codes: 0 aligned, 1 different or nothing compared, 2 bad usage or input.)";
+Exit codes: 0 aligned, 1 different or nothing compared, 2 bad usage or input (also: samples that
+cannot be read; the others are compared).)";
 
 struct Options {
   std::string original, port, model, json;
@@ -61,6 +62,7 @@ int Main(int argc, char** argv) {
     const Status written = WriteOutput(options.json, FormatStageJson(*report));
     if (!written.ok()) return Fail(written);
   }
+  if (report->broken > 0) return kExitUsage;
   return report->different > 0 || report->aligned == 0 ? kExitMisaligned : kExitOk;
 }
 

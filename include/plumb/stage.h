@@ -157,6 +157,7 @@ struct StageReport {
   std::vector<StageSampleReport> samples;
   std::vector<std::string> notes;
   int aligned = 0, different = 0, not_tested = 0;  // samples
+  int broken = 0;                                  // samples that could not be read; a note says why of each
 };
 
 // A network of one input to its outputs, in order.
@@ -170,7 +171,8 @@ struct StageDiffOptions {
   double tolerance = 1e-3;  // of the network's outputs: share of the largest value that may differ
 };
 
-// Pairs samples by name (one sample on each side: with each other), stages by name and place.
+// Pairs samples by name (one sample on each side: with each other), stages by name and place. Of several samples one
+// that cannot be read is a note, and the others are compared.
 Result<StageReport> DiffStages(const std::string& original, const std::string& port,
                                const StageDiffOptions& options = StageDiffOptions());
 

@@ -220,6 +220,40 @@ plumbnn.stage("cvtcolor", image[2:7, 1:8]{2}, color="RGB")
                 self.assertIn(words, str(raised.exception))
                 self.assertNotIn("\n", str(raised.exception))
 
+    def test_broken_samples_stop_no_others(self):
+        entry = {"file": "x.npy", "blob": "decode", "shape": [2, 3, 3], "dtype": "u8"}
+        for side in ("a", "b"):
+            for index in range(60):
+                sample = self.folder / side / f"s{index:03}"
+                sample.mkdir(parents=True)
+                np.save(sample / "x.npy", np.full((2, 3, 3), index, np.uint8))
+                (sample / "manifest.json").write_text(json.dumps({"files": [entry]}))
+        for index in range(0, 60, 6):
+            broken = self.folder / "b" / f"s{index:03}"
+            (broken / "manifest.json").write_text("{") if index % 12 else (broken / "x.npy").write_bytes(b"no array")
+        np.save(self.folder / "b" / "s005" / "x.npy", np.full((2, 3, 3), 9, np.uint8))
+        report = plumbnn.stage_diff(self.folder / "a", self.folder / "b")
+        self.assertEqual((report.json["broken"], report.json["aligned"], report.json["different"]), (10, 49, 1))
+        self.assertIn("another sample: the port's is that of sample 's009'", report.first_guilty["cause"])
+        broken = [note for note in report.json["notes"] if "alone" not in note]
+        self.assertEqual(len(broken), 10)
+        self.assertTrue(all("\n" not in note for note in broken))
+        self.assertEqual(self.run_tool(self.folder / "a", self.folder / "b")[0], 2)
+
+    def test_zeros_are_told_soon(self):
+        """Every frame of a letterbox fits a picture of zeros."""
+        original = picture(300, 403)
+        for name, after in (("a", nearest(original, 224, 224)), ("b", np.zeros((224, 224, 3), np.uint8))):
+            folder = self.folder / name
+            folder.mkdir()
+            files = []
+            for stage, values in (("decode", original), ("letterbox", after)):
+                np.save(folder / f"{stage}.npy", values)
+                files.append({"file": f"{stage}.npy", "blob": stage, "shape": values.shape, "dtype": "u8"})
+            (folder / "manifest.json").write_text(json.dumps({"files": files}))
+        report = plumbnn.stage_diff(self.folder / "a", self.folder / "b")
+        self.assertEqual(report.first_guilty["stage"], "letterbox")
+
     def test_a_folder_without_stages(self):
         with self.assertRaises(plumbnn.Error) as raised:
             plumbnn.stage_diff(self.folder, self.folder)

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "stage/manifest.h"
 #include "stage/sample_diff.h"
 
 namespace plumb {
@@ -79,12 +80,18 @@ Status DiffPairOfSamples(const StageSample& original, const StageSample& port, c
 }  // namespace
 
 Result<StageReport> DiffStages(const std::string& original, const std::string& port, const StageDiffOptions& options) {
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<StageSample> all, ReadStages(original));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<StageSample> theirs, ReadStages(port));
+  std::vector<Status> broken;
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<StageSample> all, ReadWholeSamples(original, &broken));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<StageSample> theirs, ReadWholeSamples(port, &broken));
   StageReport report;
   report.original = original;
   report.port = port;
-  if (all.size() == 1 && theirs.size() == 1) {
+  const auto note = [&report](const Status& status) {
+    report.notes.push_back(status.message());
+    ++report.broken;
+  };
+  std::for_each(broken.begin(), broken.end(), note);
+  if (all.size() == 1 && theirs.size() == 1 && broken.empty()) {
     PLUMB_RETURN_IF_ERROR(DiffPairOfSamples(all[0], theirs[0], all, options, &report));
     return report;
   }
@@ -96,7 +103,8 @@ Result<StageReport> DiffStages(const std::string& original, const std::string& p
       report.notes.push_back(fmt::format("sample '{}' is in the original alone", sample.name));
       continue;
     }
-    PLUMB_RETURN_IF_ERROR(DiffPairOfSamples(sample, *found->second, all, options, &report));
+    const Status status = DiffPairOfSamples(sample, *found->second, all, options, &report);
+    if (!status.ok()) note(status.AddContext(fmt::format("sample '{}'", sample.name)));
     by_name.erase(found);
   }
   for (const auto& [name, sample] : by_name)

@@ -148,7 +148,8 @@ bool Reproduces(const Convention& convention, const PictureDifference& differenc
   return static_cast<double>(difference.differing) <= convention.off_by_one * static_cast<double>(difference.count);
 }
 
-std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype) {
+std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype,
+                                      bool alone) {
   std::vector<Explained> found;
   const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
   for (const Convention& convention : AllConventions()) Try(convention, before, after, target, dtype, &found);
@@ -156,7 +157,7 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
     return std::any_of(found.begin(), found.end(), [](const Explained& one) { return one.reproduces; });
   };
   const bool same_size = before.height == after.height && before.width == after.width;
-  if (!known()) {
+  if (!known() && !alone) {
     for (const Convention& convention : FindSuppression(before, after, info))
       Try(convention, before, after, target, dtype, &found);
   }
@@ -164,11 +165,11 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
     for (const Convention& convention : FindAffine(before, after, info, dtype))
       Try(convention, before, after, target, dtype, &found);
   }
-  if (!known() && !same_size && before.bytes == after.bytes) {
+  if (!known() && !alone && !same_size && before.bytes == after.bytes) {
     for (const Convention& convention : FindLetterbox(before, after, dtype))
       Try(convention, before, after, target, dtype, &found);
   }
-  if (!known() && !same_size && before.bytes && IsFloat(dtype)) TryFused(before, after, info, dtype, &found);
+  if (!known() && !alone && !same_size && before.bytes && IsFloat(dtype)) TryFused(before, after, info, dtype, &found);
   std::stable_sort(found.begin(), found.end(), [&info](const Explained& a, const Explained& b) {
     if (a.reproduces != b.reproduces) return a.reproduces;
     const bool of_a = a.reproduces && IsNamed(a.convention, info), of_b = b.reproduces && IsNamed(b.convention, info);

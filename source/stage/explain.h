@@ -34,7 +34,9 @@ bool Reproduces(const Convention& convention, const PictureDifference& differenc
 
 // The best first: those that reproduce, the fewest differing values first; then the nearest. Among equals the library
 // goes first that the stage names.
-std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype);
+// `alone`: one convention, no frame around it and nothing behind it.
+std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype,
+                                      bool alone = false);
 
 // Conventions whose numbers are found in the pictures: letterbox.cc, affine.cc.
 std::vector<Convention> FindLetterbox(const Picture& before, const Picture& after, DType dtype);

@@ -127,9 +127,8 @@ std::vector<Convention> FindLetterbox(const Picture& before, const Picture& afte
     const std::vector<float> value = CornerValue(after, box);
     if (!IsFrame(after, box, value)) continue;
     const Picture inside = PartOf(after, box.top, box.left, box.height, box.width);
-    for (const Explained& inner : ExplainPicture(before, inside, StageInfo(), dtype)) {
+    for (const Explained& inner : ExplainPicture(before, inside, StageInfo(), dtype, true)) {
       if (!inner.reproduces && !found.empty()) break;
-      if (inner.convention.name.rfind("letterbox", 0) == 0) continue;  // a frame in a frame
       found.push_back(Boxed(inner.convention, box, value, candidate.words));
       break;
     }

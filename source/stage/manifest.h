@@ -18,6 +18,9 @@ std::string FormatStageManifest(const StageSample& sample, const std::vector<std
 // StageRecord::path is the file's name alone. `path` stands in errors: CorruptModel with the entry and the field.
 Result<StageSample> ParseStageManifest(std::string_view text, const std::string& path);
 
+// ReadStages without its broken samples, whose errors are handed out; of a sample's own folder its error is returned.
+Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<Status>* broken);
+
 }  // namespace plumb
 
 #endif  // PLUMB_STAGE_MANIFEST_H_

@@ -25,7 +25,8 @@ struct Suppression {
 };
 
 constexpr double kUsualOverlaps[] = {0.3, 0.4, 0.45, 0.5, 0.6, 0.65, 0.7};
-constexpr int64_t kMostCandidates = 100000, kMostKept = 5000;
+constexpr int64_t kMostCandidates = 100000;
+constexpr int64_t kManyPairs = 5000000;  // of candidates and kept ones: then only the usual rules are tried
 
 bool Overlaps(const Suppression& rule, const float* kept, const float* row) {
   const double overlap = BoxOverlap(kept, row, rule.inclusive ? 1.0f : 0.0f);
@@ -34,7 +35,8 @@ bool Overlaps(const Suppression& rule, const float* kept, const float* row) {
   return rule.overlap_equal ? narrow >= limit : narrow > limit;
 }
 
-Picture Suppressed(const Picture& rows, const Suppression& rule) {
+// At most `enough` rows: more is known to be wrong.
+Picture Suppressed(const Picture& rows, const Suppression& rule, int64_t enough) {
   std::vector<int64_t> order;
   for (int64_t h = 0; h < rows.height; ++h) {
     const double score = static_cast<double>(rows.Row(h)[4]);
@@ -46,7 +48,7 @@ Picture Suppressed(const Picture& rows, const Suppression& rule) {
   std::vector<int64_t> kept;
   for (const int64_t row : order) {
     if ((rule.most > 0 && static_cast<int64_t>(kept.size()) >= rule.most) ||
-        static_cast<int64_t>(kept.size()) >= kMostKept)
+        static_cast<int64_t>(kept.size()) >= enough)
       break;
     const bool goes = std::any_of(kept.begin(), kept.end(), [&](int64_t better) {
       const bool apart = rule.by_class && rows.width > 5 && rows.Row(better)[5] != rows.Row(row)[5];
@@ -83,7 +85,7 @@ Convention SuppressionRow(const Suppression& rule) {
             if (before.channels != 1 || before.width < 5 || before.width > 6 || before.width != target.width ||
                 before.height > kMostCandidates)
               return std::nullopt;
-            return Suppressed(before, rule);
+            return Suppressed(before, rule, before.height);
           }};
 }
 
@@ -99,7 +101,8 @@ std::vector<double> Said(const StageInfo& info, std::initializer_list<const char
 void AddSuppressions(const Picture& before, const Picture& after, double overlap, double score, bool cut,
                      std::vector<Convention>* found) {
   const PictureTarget target = {after.height, after.width, 1, false, nullptr};
-  for (int bits = 0; bits < 32; ++bits) {
+  const int rules = before.height * after.height > kManyPairs ? 2 : 32;
+  for (int bits = 0; bits < rules; ++bits) {
     const bool by_class = (bits & 1) != 0, equal = (bits & 8) != 0;
     if ((by_class && before.width <= 5) || (equal && !std::isfinite(score))) continue;
     Suppression rule{overlap, score};
@@ -108,7 +111,7 @@ void AddSuppressions(const Picture& before, const Picture& after, double overlap
     rule.overlap_equal = (bits & 4) != 0;
     rule.score_equal = equal;
     rule.ties_from_back = (bits & 16) != 0;
-    const int64_t kept = Suppressed(before, rule).height;
+    const int64_t kept = Suppressed(before, rule, after.height + 1).height;
     if (kept != after.height && !(cut && kept > after.height)) continue;
     rule.most = kept > after.height ? after.height : 0;
     const Convention row = SuppressionRow(rule);

@@ -35,6 +35,13 @@ bool HasManifest(const fs::path& folder) {
 }  // namespace
 
 Result<std::vector<StageSample>> ReadStages(const std::string& folder) {
+  std::vector<Status> broken;
+  PLUMB_ASSIGN_OR_RETURN(std::vector<StageSample> samples, ReadWholeSamples(folder, &broken));
+  if (!broken.empty()) return broken[0];
+  return samples;
+}
+
+Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<Status>* broken) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
     return Status::NotFound(fmt::format("there is no folder '{}' of stages (DUMP_STAGE_DIR makes one)", folder));
@@ -58,8 +65,12 @@ Result<std::vector<StageSample>> ReadStages(const std::string& folder) {
         folder, folder));
   std::sort(folders.begin(), folders.end());
   for (const std::string& one : folders) {
-    PLUMB_ASSIGN_OR_RETURN(StageSample sample, ReadSample(one));
-    samples.push_back(std::move(sample));
+    auto sample = ReadSample(one);
+    if (sample.ok()) {
+      samples.push_back(*std::move(sample));
+    } else {
+      broken->push_back(sample.status());
+    }
   }
   return samples;
 }

@@ -98,6 +98,13 @@ std::string AnswerText(const StageSampleReport& sample) {
   return text;
 }
 
+constexpr size_t kShownSamples = 10;
+
+// One sample whatever it says; of several those that differ.
+bool IsShown(const StageReport& report, const StageSampleReport& sample) {
+  return report.samples.size() == 1 || sample.first_guilty >= 0 || report.different == 0;
+}
+
 Json Finite(double value) {
   if (std::isfinite(value)) return value;
   return Json(nullptr);
@@ -128,8 +135,9 @@ Json RowJson(const StageRow& row) {
 }  // namespace
 
 std::string FormatStageSummary(const StageReport& report) {
-  const std::string counts = fmt::format("{} aligned, {} different, {} not tested of {} samples", report.aligned,
-                                         report.different, report.not_tested, report.samples.size());
+  std::string counts = fmt::format("{} aligned, {} different, {} not tested of {} samples", report.aligned,
+                                   report.different, report.not_tested, report.samples.size());
+  if (report.broken > 0) counts += fmt::format(", {} broken", report.broken);
   for (const StageSampleReport& sample : report.samples) {
     if (sample.first_guilty < 0) continue;
     const StageRow& row = sample.rows[static_cast<size_t>(sample.first_guilty)];
@@ -148,7 +156,9 @@ std::string FormatStageText(const StageReport& report, const StageStyle& style) 
   std::string text = line("original: " + report.original) + line("port: " + report.port);
   for (const std::string& note : report.notes) text += line("note: " + note);
   text += line("own: what the original's stage, on the port's own input, is off by from the port's");
+  size_t shown = 0;
   for (const StageSampleReport& sample : report.samples) {
+    if (!IsShown(report, sample) || ++shown > kShownSamples) continue;
     text += fmt::format("\nsample '{}'\n", Printable(sample.original));
     for (const std::string& note : sample.notes) text += line("note: " + note);
     text += SampleTable(sample, style);
@@ -157,6 +167,7 @@ std::string FormatStageText(const StageReport& report, const StageStyle& style) 
     const std::string answer = AnswerText(sample);
     if (!answer.empty()) text += line(answer);
   }
+  if (shown > kShownSamples) text += fmt::format("\n... {} more samples that differ\n", shown - kShownSamples);
   return text + "\n" + Wrapped(FormatStageSummary(report), style.width, 4);
 }
 
@@ -166,6 +177,7 @@ std::string FormatStageJson(const StageReport& report) {
   json["aligned"] = report.aligned;
   json["different"] = report.different;
   json["not_tested"] = report.not_tested;
+  json["broken"] = report.broken;
   json["notes"] = report.notes;
   json["samples"] = Json::array();
   for (const StageSampleReport& sample : report.samples) {
