@@ -251,6 +251,16 @@ struct Int8Weights {
   bool int32_bias = false;  // the bias, too: to the input's step times the weights'
 };
 
+// One step with all that it was judged by; tensors in the order of the step's ports.
+struct StepCase {
+  const LayerReport& report;
+  const std::vector<const Layer*>& layers;  // the step's members
+  const std::vector<Tensor>& inputs;        // as the device read them, constants included; floats in f64
+  const std::vector<Tensor>& device;        // outputs
+  const std::vector<Tensor>& reference;     // what they should be: f64, or the integer dtype
+  const std::vector<Tensor>& tau;           // f64; empty: no bound is known
+};
+
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
   std::map<std::string, Int8Weights> int8_weights;  // of kInt8, by operator ("Convolution"); Int8Weights() of others
@@ -276,6 +286,9 @@ struct CheckOptions {
   const BlobSource* golden = nullptr;  // outputs are compared with its tensors, too; outlives the check
   // Called with both sides (device, replay) of every output that is wrong; may be empty. Its error makes Forward fail.
   std::function<Status(const std::string& blob, const Tensor& device, const Tensor& reference)> on_wrong;
+  // Called with every step that was judged; of a subject with the layers named, else with the first guilty one. May be
+  // empty. What it is given lives as long as the call.
+  std::function<Status(const StepCase& step)> on_step;
 };
 
 class Checker {

@@ -44,6 +44,7 @@ class WholeCheck {
   Status JudgeGolden() {
     CheckOptions check = plan_.check;
     check.on_wrong = nullptr;
+    check.on_step = nullptr;
     check.layers.clear();  // a conversion is right as a whole
     PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->JudgeGolden(std::move(check)));
     report.reproduce = plan_.reproduce_golden;

@@ -292,6 +292,20 @@ Status HandOverWrong(const decltype(CheckOptions::on_wrong)& on_wrong, const Run
   return CheckSubjectBlobs(graph, blobs, inputs, options).status();
 }
 
+// The steps asked for, else the first guilty one, of the run that holds to `on_step`.
+Status HandOverSteps(const decltype(CheckOptions::on_step)& on_step, std::vector<std::string> wanted,
+                     const RunReport& report, const Graph& graph, const BlobSource& blobs,
+                     const std::map<std::string, Tensor>& inputs, SubjectOptions options) {
+  if (wanted.empty() && report.first_wrong >= 0)
+    wanted.push_back(report.layers[static_cast<size_t>(report.first_wrong)].step.name);
+  if (wanted.empty() || !on_step) return Status::Ok();
+  options.check.on_step = [&](const StepCase& step) {
+    const auto holds = [&](const std::string& name) { return HoldsLayer(step.report.step, name); };
+    return std::any_of(wanted.begin(), wanted.end(), holds) ? on_step(step) : Status::Ok();
+  };
+  return CheckSubjectBlobs(graph, blobs, inputs, options).status();
+}
+
 }  // namespace
 
 void CopyConversion(const RunReport& golden, RunReport* run) {
@@ -327,6 +341,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   options.check.layers.clear();  // the arithmetic is the whole subject's
   const auto on_wrong = std::move(options.check.on_wrong);
   options.check.on_wrong = nullptr;
+  const auto on_step = std::move(options.check.on_step);
+  options.check.on_step = nullptr;
   options.check.may_be_half = blobs.set().may_be_half();
   for (const auto& [name, value] : inputs) options.input_shapes[name] = value.shape();
   const auto judge = [&] {
@@ -356,6 +372,7 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(layers, graph.outputs, options.check.min_tested, &report));
   const SubjectWithout kept(blobs, left_out);
   PLUMB_RETURN_IF_ERROR(HandOverWrong(on_wrong, report, graph, kept, inputs, options));
+  PLUMB_RETURN_IF_ERROR(HandOverSteps(on_step, layers, report, graph, kept, inputs, options));
   const char* arithmetic = ArithmeticName(judged.arithmetic);
   report.judged_as = fmt::format("{}, {}", blobs.layout(), arithmetic);
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());

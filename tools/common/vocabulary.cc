@@ -84,6 +84,7 @@ const std::vector<Word>& Words() {
       {"junit",           "",  {},                   Values::kOutputFile},
       {"markdown",        "",  {},                   Values::kOutputFile},
       {"html",            "",  {},                   Values::kOutputFile},
+      {"extract",         "",  {},                   Values::kOne},
       {"sarif",           "",  {},                   Values::kOutputFile},
       {"model-explorer",  "",  {},                   Values::kOutputFile},
       {"baseline",        "",  {},                   Values::kOne},

@@ -34,6 +34,9 @@ void Options::AddTo(CommandLine* c) {
   many.AddTo(c);
   c->Flag("--probe", &probe, "draw many inputs and take the one that exercises the weakest layers most");
   c->Add("--write-inputs", &inputs_to, "FILE.npz: also write the network inputs there, for another runtime");
+  c->Add("--extract", &extract,
+         "DIR: write the first guilty step (with --layers: that one) as a model of its own, with its inputs and "
+         "outputs, what they should be, and for an .onnx an ONNX backend test");
   foreign.AddTo(c);
   files.AddTo(c);
   c->Group("Check");
@@ -44,7 +47,8 @@ void Options::AddTo(CommandLine* c) {
       "share (50% or 0.5) of steps, of values and of multiply-adds that must be compared, and every output with them, "
       "or the run is \"not tested\"; 0: any");
   AddReports(c);
-  for (const char* of_layers : {"--full", "--all", "--layers", "--min-tested", "--csv", "--baseline"}) {
+  for (const char* of_layers :
+       {"--full", "--all", "--layers", "--extract", "--html", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   ManyArguments::AddRulesTo(c);

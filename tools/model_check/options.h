@@ -22,6 +22,7 @@ struct Options {
   InputArguments input;
   ManyArguments many;
   bool probe = false;
+  std::string extract;
   std::string inputs_to;
   ForeignArguments foreign;
   FileOptions files;

@@ -12,6 +12,7 @@
 #include "plumb/tensor_file.h"
 #include "plumb/tool/interrupt.h"
 #include "plumb/tool/printing.h"
+#include "plumb/tool/step_case.h"
 
 namespace plumb {
 namespace {
@@ -126,6 +127,7 @@ CheckPlan Run::Plan() {
   plan.check.min_tested = min_tested_;
   plan.check.layers = options_.layers;
   plan.check.on_wrong = OnWrong();
+  if (!options_.extract.empty()) plan.check.on_step = [this](const StepCase& step) { return Extract(step); };
   if (!options_.html.empty()) plan.check.picture_cells = PictureCells(graph_->layers.size());
   plan.inputs = &inputs_.values;
   plan.reproduce_golden = "--golden " + options_.foreign.golden;
@@ -342,6 +344,16 @@ std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnW
   return [this](const std::string& blob, const Tensor& value, const Tensor& reference) {
     return WritePair(options_.files.failing_folder, blob, reference, value);
   };
+}
+
+// The first step asked for, else the first guilty one, of the first run that has one.
+Status Run::Extract(const StepCase& step) {
+  if (extracted_ || (options_.layers.empty() && step.report.verdict != Verdict::kWrong)) return Status::Ok();
+  extracted_ = true;
+  PLUMB_RETURN_IF_ERROR(WriteStepCase(options_.extract, options_.model.Files(), *graph_, step));
+  Say(fmt::format("layer {} '{}' is written to '{}'; README.txt says what is there\n", step.report.step.index,
+                  Printable(step.report.step.name), Printable(options_.extract)));
+  return Status::Ok();
 }
 
 Status Run::CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference) {

@@ -51,6 +51,7 @@ class Run {
   Status WriteInputs() const;
   void Describe(CheckedModel* checked) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
+  Status Extract(const StepCase& step);
   Status CompareWith(const std::string& device, const NamedValues& outputs, const NamedValues& reference);
   Status WriteOutputs(const NamedValues& outputs, const NamedValues& reference) const;
   void Print(const RunReport& run);
@@ -66,7 +67,7 @@ class Run {
   Baseline baseline_;
   double min_tested_ = 0.5;
   CheckResult result_;
-  bool legend_said_ = false, device_begun_ = false;
+  bool legend_said_ = false, device_begun_ = false, extracted_ = false;
 };
 
 }  // namespace plumb

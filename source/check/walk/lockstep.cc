@@ -138,7 +138,7 @@ Status Lockstep::After(const LayerEvent& event) {
   if (!waits) {
     if (options_.causes) explainers_.Explain(record.get());
     narrow_.Note(*record, report_.layers.size());
-    handed_over = HandOverWrong(*record);
+    handed_over = HandOver(*record);
   }
   if (options_.inherited) {
     effects_.RunStep(record->group, *scene_.blobs, record->inputs);
@@ -250,7 +250,7 @@ Status Lockstep::SettleProducts() {
     if (options_.causes) explainers_.Explain(&record);
     narrow_.Note(record, position);
     if (record.report.cause.empty()) lone.Name(position, &record);
-    const Status handed_over = HandOverWrong(record);
+    const Status handed_over = HandOver(record);
     report_.layers[position] = std::move(record.report);
     PLUMB_RETURN_IF_ERROR(handed_over);
   }
@@ -273,14 +273,18 @@ Status Lockstep::SettleIntegers() {
   for (const size_t position : integers_.Suspects(report_)) {
     PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
     integers_.Settle(position, explainers_.NameIntegers(record), &record.report);
-    const Status handed_over = HandOverWrong(record);
+    const Status handed_over = HandOver(record);
     report_.layers[position] = std::move(record.report);
     PLUMB_RETURN_IF_ERROR(handed_over);
   }
   return Status::Ok();
 }
 
-Status Lockstep::HandOverWrong(const StepRecord& record) const {
+Status Lockstep::HandOver(const StepRecord& record) const {
+  if (options_.on_step) {
+    PLUMB_RETURN_IF_ERROR(options_.on_step(
+        {record.report, record.group.members, record.inputs, record.device, record.replay.values, record.replay.tau}));
+  }
   if (record.report.verdict != Verdict::kWrong || !options_.on_wrong) return Status::Ok();
   for (size_t i = 0; i < record.report.outputs.size(); ++i) {
     const OutputReport& output = record.report.outputs[i];

@@ -51,7 +51,8 @@ class Lockstep : public Observer {
   Status Judge(const LayerEvent& event, StepRecord* record);
   // Of an aligned step whose operator may be right relatively, too.
   Status NoteRelative(const StepRecord& record);
-  Status HandOverWrong(const StepRecord& record) const;
+  // To on_step and on_wrong.
+  Status HandOver(const StepRecord& record) const;
   // A step that was judged, with its report.
   Result<StepRecord> Reopen(size_t position);
   Status SettleProducts();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelProto -> ModelIr. The only other file that sees protobuf is proto_tensor.cc.
+// ModelProto -> ModelIr. The other files that see protobuf are extract.cc and proto_tensor.cc.
 #include "format/onnx/parse.h"
 
 #include <fmt/core.h>

@@ -2,6 +2,7 @@
 // The ONNX reader of a build without protobuf, or with -DPLUMB_ONNX=OFF: says so.
 #include <fmt/core.h>
 
+#include "format/onnx/extract.h"
 #include "format/onnx/parse.h"
 namespace plumb::onnx {
 namespace {
@@ -17,5 +18,10 @@ Status Missing(const std::string& path) {
 
 Result<ModelIr> ParseModel(const FileSource&, const std::string& path, bool) { return Missing(path); }
 Result<ConstantIr> ParseTensor(const FileBytes&, const std::string& path) { return Missing(path); }
+
+Status WriteOnnxPart(const std::string& model, const std::string&, const std::vector<NamedTensor>&,
+                     const std::vector<NamedTensor>&) {
+  return Missing(model);
+}
 
 }  // namespace plumb::onnx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorProto -> Tensor. For the two files that see protobuf.
+// TensorProto -> Tensor. For the files that see protobuf.
 #ifndef PLUMB_FORMAT_ONNX_PROTO_TENSOR_H_
 #define PLUMB_FORMAT_ONNX_PROTO_TENSOR_H_
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step as files to hand to whoever can fix it: a model of this step alone, what it read, what it wrote, and what it
+// should have written.
+//
+// Example:
+//   plan.check.layers = {"conv_17"};
+//   plan.check.on_step = [&](const plumb::StepCase& step) {
+//     return plumb::WriteStepCase("conv_17_case", model, *session->graph(), step);
+//   };
+//
+// Threading: a free function without shared state.
+#ifndef PLUMB_TOOL_STEP_CASE_H_
+#define PLUMB_TOOL_STEP_CASE_H_
+
+#include <string>
+
+#include "plumb/check.h"
+#include "plumb/model.h"
+
+namespace plumb {
+
+// Writes into the folder, which is made: case.tnnproto and case.tnnmodel; inputs.npz; device.npz (what was judged),
+// reference.npz (float64) and tau.npz (doc/check.md, "The rule"); README.txt with the command. Of an .onnx file also a
+// case of ONNX's backend tests (model.onnx, test_data_set_0/), whose outputs are the reference rounded to the model's
+// dtype, and show.py, which judges ONNX Runtime alone by it. Where the file has no such part README.txt says why.
+// IoError where the folder cannot be written; NotSupported for a step that is no layer of the graph.
+Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step);
+
+}  // namespace plumb
+
+#endif  // PLUMB_TOOL_STEP_CASE_H_

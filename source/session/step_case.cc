@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/step_case.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/text.h"
+#include "format/onnx/extract.h"
+#include "plumb/tensor_file.h"
+#include "plumb/tool/file.h"
+#include "plumb/tool/printing.h"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kShow =
+    R"(# Judges ONNX Runtime alone by this case: pip install onnxruntime numpy; python3 show.py
+import pathlib
+import numpy as np
+import onnxruntime as ort
+
+here = pathlib.Path(__file__).parent
+session = ort.InferenceSession(str(here / "model.onnx"), providers=["CPUExecutionProvider"])
+given, reference, tau = (np.load(here / name) for name in ("inputs.npz", "reference.npz", "tau.npz"))
+outputs = session.run(None, {one.name: given[one.name] for one in session.get_inputs()})
+for one, found in zip(session.get_outputs(), outputs):
+    off = np.abs(found.astype(np.float64) - reference[one.name])
+    bound = tau[one.name] if one.name in tau else np.zeros_like(off)
+    excess = np.max(np.divide(off, bound, out=np.where(off == 0, 0.0, np.inf), where=bound > 0), initial=0)
+    print(f"{one.name}: largest difference {off.max(initial=0):.3g}, E {excess:.3g}: {'wrong' if excess > 4 else 'right'}")
+)";
+
+// The members as a graph of their own, on the inputs as the device read them.
+class CaseGraph {
+ public:
+  CaseGraph(const Graph& whole, const StepCase& step) : whole_(whole), step_(step) {}
+
+  Result<Graph> Make() {
+    graph_.source = whole_.source;
+    graph_.weights_generated = whole_.weights_generated;
+    graph_.weight_seed = whole_.weight_seed;
+    const std::vector<PortInfo>& ports = step_.report.step.inputs;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (!seen_.insert(ports[i].blob).second) continue;
+      PLUMB_ASSIGN_OR_RETURN(Tensor value, step_.inputs[i].ConvertedTo(ports[i].dtype));
+      if (ports[i].constant) {
+        graph_.constants[ports[i].blob] = std::move(value);
+        continue;
+      }
+      graph_.inputs.push_back({ports[i].blob, value.dtype(), value.shape()});
+      PLUMB_ASSIGN_OR_RETURN(Tensor given, value.ConvertedTo(whole_.ModelDType(ports[i].blob, value.dtype())));
+      inputs_.push_back({ports[i].blob, std::move(given)});
+    }
+    for (const Layer* layer : step_.layers) {
+      graph_.layers.push_back(*layer);
+      graph_.layers.back().index = static_cast<int>(graph_.layers.size()) - 1;
+      for (const std::string& blob : layer->inputs) {  // inside of the step
+        const auto constant = whole_.constants.find(blob);
+        if (constant != whole_.constants.end()) graph_.constants.insert(*constant);
+      }
+    }
+    for (const PortInfo& port : step_.report.step.outputs) graph_.outputs.push_back(port.blob);
+    PLUMB_RETURN_IF_ERROR(InferShapes(graph_).status());
+    return std::move(graph_);
+  }
+
+  // In the model's dtypes.
+  const std::vector<NamedTensor>& inputs() const { return inputs_; }
+
+ private:
+  const Graph& whole_;
+  const StepCase& step_;
+  std::set<std::string> seen_;
+  Graph graph_;
+  std::vector<NamedTensor> inputs_;
+};
+
+std::vector<NamedTensor> NamedOutputs(const StepCase& step, const std::vector<Tensor>& values) {
+  std::vector<NamedTensor> named;
+  for (size_t i = 0; i < values.size(); ++i) named.push_back({step.report.step.outputs[i].blob, values[i]});
+  return named;
+}
+
+Status WriteSides(const std::string& folder, const StepCase& step) {
+  const std::pair<const char*, const std::vector<Tensor>*> sides[] = {
+      {"device", &step.device}, {"reference", &step.reference}, {"tau", &step.tau}};
+  for (const auto& [name, values] : sides) {
+    PLUMB_RETURN_IF_ERROR(WriteTensors(fmt::format("{}/{}.npz", folder, name), NamedOutputs(step, *values)));
+  }
+  return Status::Ok();
+}
+
+// The reference as the model's dtype can hold it.
+Status WriteOnnxCase(const std::string& folder, const std::string& model, const Graph& graph, const StepCase& step,
+                     const std::vector<NamedTensor>& inputs) {
+  std::vector<NamedTensor> outputs;
+  for (size_t i = 0; i < step.reference.size(); ++i) {
+    const PortInfo& port = step.report.step.outputs[i];
+    PLUMB_ASSIGN_OR_RETURN(Tensor value, step.reference[i].ConvertedTo(graph.ModelDType(port.blob, port.dtype)));
+    outputs.push_back({port.blob, std::move(value)});
+  }
+  return onnx::WriteOnnxPart(model, folder, inputs, outputs);
+}
+
+std::string CaseText(const StepCase& step, const std::string& without_onnx, bool is_onnx) {
+  const LayerReport& report = step.report;
+  const OutputReport* worst = report.Worst();
+  std::string text = fmt::format("Layer {} '{}' ({}) of {}: {}", report.step.index, Printable(report.step.name),
+                                 Printable(report.step.type), report.step.device, VerdictName(report.verdict));
+  if (worst != nullptr) text += fmt::format(", E {}, R {}", Number(worst->excess, 3), Number(worst->rms_excess, 3));
+  for (const std::string& why : {report.reason, report.cause}) text += why.empty() ? "" : "; " + PrintableLine(why);
+  text +=
+      "\n\ninputs.npz     what it read\ndevice.npz     what it wrote\nreference.npz  what it should have written, "
+      "float64\ntau.npz        the largest error that rounding explains, value by value\n\nAgain on any device:\n"
+      "    model_check -m case.tnnproto -i inputs.npz -d X86\n";
+  if (!is_onnx) return text;
+  if (!without_onnx.empty()) return text + "\nThere is no ONNX case: " + PrintableLine(without_onnx) + "\n";
+  return text +
+         "\nIn ONNX Runtime alone:\n    python3 show.py\n\nmodel.onnx and test_data_set_0/ are a case of ONNX's "
+         "backend tests.\n";
+}
+
+}  // namespace
+
+Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", folder, error.message()));
+  CaseGraph made(graph, step);
+  PLUMB_ASSIGN_OR_RETURN(const Graph part, made.Make());
+  PLUMB_RETURN_IF_ERROR(SaveModel(part, folder + "/case"));
+  PLUMB_RETURN_IF_ERROR(WriteTensors(folder + "/inputs.npz", made.inputs()));
+  PLUMB_RETURN_IF_ERROR(WriteSides(folder, step));
+  const bool is_onnx = EndsWith(model.structure, ".onnx");
+  std::string without_onnx;
+  if (is_onnx) {
+    std::filesystem::create_directories(folder + "/test_data_set_0", error);
+    const Status written = WriteOnnxCase(folder, model.structure, graph, step, made.inputs());
+    if (!written.ok() && written.code() != StatusCode::kNotSupported) return written;
+    without_onnx = written.message();
+    if (written.ok()) PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.py", kShow));
+  }
+  return WriteFile(folder + "/README.txt", CaseText(step, without_onnx, is_onnx));
+}
+
+}  // namespace plumb
