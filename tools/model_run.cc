@@ -44,7 +44,7 @@ struct Options {
   InputArguments input;
   std::string device = CpuDeviceName();
   std::string input_values;  // TNNTest's -ip: plain numbers
-  std::string output;
+  std::string output, output_layout;
   bool values_only = false;
   int iterations = 1;
   int warmup = 0;
@@ -88,10 +88,13 @@ void Declare(Options* o, CommandLine* c) {
   c->Group("Output");
   c->Add("--output", &o->output,
          "write the outputs: .npy (one output), .npz, otherwise TNNTest's text form; - is standard output");
+  c->OneOf("--output-layout", &o->output_layout, {"NHWC", "NCHW"},
+           "order of the axes of written outputs of four dims; default: the model's");
   c->Flag("--values-only", &o->values_only, "text form: values only, no header");
   o->print.AddTo(c, "only the line of times", "also the notes of loading, on stderr");
   c->Add("--json", &o->json, "write times, inputs and outputs as JSON");
   c->OnlyWith("--values-only", {"--output"});
+  c->OnlyWith("--output-layout", {"--output"});
   c->NotWith("--input", {"--plain-input"}, "the inputs are read from there");
   c->NotWith("--input-range", {"--plain-input"}, "no input is generated");
   c->Check([o] { return CheckOutputs(*o); });
@@ -294,8 +297,9 @@ Status WriteOutputs(const Options& o, const Network& network) {
   std::sort(names.begin(), names.end());  // TNNTest's order
   std::vector<NamedTensor> outputs;
   for (const std::string& name : names) {
-    PLUMB_ASSIGN_OR_RETURN(Tensor value, network.ViewOutput(name));
-    outputs.push_back({name, std::move(value)});
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, network.ViewOutput(name));
+    PLUMB_ASSIGN_OR_RETURN(Tensor turned, InLayout(network.graph(), value, o.output_layout));
+    outputs.push_back({name, std::move(turned)});
   }
   if (IsNumpy(o.output)) return WriteTensors(o.output, outputs);
   return WriteOutput(o.output, TnnTestText(outputs, o.values_only));

@@ -32,6 +32,7 @@ struct InputOptions {
   // FILE (all inputs by their names, or the only input) or NAME=FILE; .txt (TNN), .npy, .npz, .bin/.dat, images.
   std::vector<std::string> files;
   ImageOptions image;  // of files that are images
+  std::string layout;  // of `values` and `files` of four dims: "NHWC" or "NCHW"; empty: the model's own
   // lo, hi of generated inputs (lo <= hi, finite), within what the graph needs (indices: the rows). Nothing: f32
   // uniform in [-1, 1), integers what the graph allows, else 0..1.
   std::optional<std::pair<double, double>> range;
@@ -49,6 +50,10 @@ struct NetworkInputs {
   std::vector<std::string> lines;
   bool generated = false;  // some of them
 };
+
+// A network's output of four dims, from the model's own order of the axes (NHWC of a .tflite file, else NCHW) to
+// "NHWC" or "NCHW"; as it is for "". Tensors of other ranks stay as they are.
+Result<Tensor> InLayout(const Graph& graph, const Tensor& tensor, const std::string& layout);
 
 // The shapes of the tensors in these files, for inputs that the model leaves open (LoadOptions::open_shapes): by name,
 // and "" for a single tensor whose name nobody says. A file that cannot be read is left to PrepareInputs.

@@ -13,6 +13,7 @@
 #include "graph/file_order.h"
 #include "graph/input_ranges.h"
 #include "interop/tensor_set.h"
+#include "op/core/op.h"
 #include "plumb/tool/printing.h"
 #include "session/exercising_inputs.h"
 #include "session/stage_image.h"
@@ -68,6 +69,68 @@ Shape ChannelsFirstOf(const Shape& shape) { return Shape{shape[0], shape[3], sha
 bool HasChannelsLast(const Graph& graph, const Shape& shape) { return !graph.file_axes.empty() && shape.rank() == 4; }
 
 Result<Tensor> WithChannelsLast(const Tensor& tensor) { return Reordered(tensor, {0, 2, 3, 1}); }
+Result<Tensor> WithChannelsFirst(const Tensor& tensor) { return Reordered(tensor, {0, 3, 1, 2}); }
+
+// Of the model's images.
+std::string OwnLayout(const Graph& graph) {
+  return EndsWith(graph.source, ".tflite") || !graph.file_axes.empty() ? "NHWC" : "NCHW";
+}
+
+Status CheckLayout(const std::string& layout) {
+  if (layout.empty() || layout == "NHWC" || layout == "NCHW") return Status::Ok();
+  return Status::InvalidArgument(fmt::format("layout '{}': expected NHWC or NCHW", layout));
+}
+
+// Integers that stand for real numbers: real = scale (q - zero).
+struct InputGrid {
+  double scale = 0, zero = 0, low = 0, high = 0;
+};
+
+// What the DequantizeLinear says that reads a network input, moved or not; nothing: none does, or not one number.
+std::optional<InputGrid> GridOf(const Graph& graph, const std::string& input) {
+  constexpr int kMostMoves = 16;
+  std::string blob = input;
+  const auto number = [&](const Layer& layer, size_t slot) -> std::optional<double> {
+    if (slot >= layer.inputs.size()) return 0;
+    const auto constant = graph.constants.find(layer.inputs[slot]);
+    if (constant == graph.constants.end() || constant->second.NumElements() != 1) return std::nullopt;
+    return constant->second.ValueAt(0);
+  };
+  for (int moves = 0; moves < kMostMoves; ++moves) {
+    const auto reader = std::find_if(graph.layers.begin(), graph.layers.end(), [&](const Layer& layer) {
+      return !layer.inputs.empty() && layer.inputs[0] == blob;
+    });
+    if (reader == graph.layers.end()) return std::nullopt;
+    if (reader->kind != OpKind::kPlumbDequantizeLinear) {
+      if (!GetOp(reader->kind).moves_data_only) return std::nullopt;
+      blob = reader->outputs[0];
+      continue;
+    }
+    const auto scale = number(*reader, 1), zero = number(*reader, 2);
+    if (!scale.has_value() || !zero.has_value() || !(*scale > 0) || !std::isfinite(*scale)) return std::nullopt;
+    switch (graph.ModelDType(input, DType::kF32)) {
+      case DType::kI8: return InputGrid{*scale, *zero, -128, 127};
+      case DType::kU8: return InputGrid{*scale, *zero, 0, 255};
+      case DType::kI16: return InputGrid{*scale, *zero, -32768, 32767};
+      default: return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// Floats as the integers that stand for them, to an even half.
+Result<Tensor> Quantised(const Tensor& tensor, const InputGrid& grid) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor reals, tensor.ConvertedTo(DType::kF32));
+  PLUMB_ASSIGN_OR_RETURN(Tensor whole, Tensor::Create(DType::kI64, tensor.shape()));
+  const auto scale = static_cast<float>(grid.scale);
+  for (int64_t i = 0; i < whole.NumElements(); ++i) {
+    const float steps = reals.data<float>()[i] / scale;
+    if (std::isnan(steps)) return Status::InvalidArgument(fmt::format("its value {} is no number", i));
+    const double rounded = static_cast<double>(std::nearbyint(steps)) + grid.zero;
+    whole.data<int64_t>()[i] = static_cast<int64_t>(std::clamp(rounded, grid.low, grid.high));
+  }
+  return whole;
+}
 
 // What is given, file by file and value by value.
 class Collector {
@@ -105,11 +168,13 @@ class Collector {
       origin += ", turned to NHWC";
     }
     if (IsImageFile(path)) PLUMB_RETURN_IF_ERROR(WriteImageStages(path, options_.image, tensors[0].tensor, turns));
+    of_image_ = IsImageFile(path);
     return AddTensors(tensors, name, path, origin);
   }
 
   Status AddValue(const std::string& name, const Tensor& value) {
     if (!IsInput(name)) return UnknownInput("InputOptions::values", name);
+    of_image_ = false;
     return AddTensor(name, value, options_.name, options_.name);
   }
 
@@ -152,22 +217,48 @@ class Collector {
                     path, InputNames(), path));
   }
 
+  // In the dtype that the network takes.
+  Status Convert(const std::string& name, const std::string& wrong, DType wanted, Tensor* tensor,
+                 std::string* origin) const {
+    const DType found = tensor->dtype();
+    if (found == wanted) return Status::Ok();
+    const bool floats = IsFloat(found) && !IsFloat(wanted);
+    const std::optional<InputGrid> grid = floats ? GridOf(graph_, name) : std::nullopt;
+    if (grid.has_value()) {
+      *origin += fmt::format(", {} quantised by the input's scale {} and zero point {}", DTypeName(found),
+                             Number(grid->scale, 6), grid->zero);
+      PLUMB_ASSIGN_OR_RETURN(*tensor, Quantised(*tensor, *grid));
+    } else if (IsFloat(found) != IsFloat(wanted)) {
+      return Status::InvalidArgument(fmt::format(
+          "{}{}, found {}{}", wrong, DTypeName(wanted), DTypeName(found),
+          floats ? "; the model says no scale that would make integers of them: give an array of integers" : ""));
+    } else {
+      *origin += std::string(", converted from ") + DTypeName(found);
+    }
+    PLUMB_ASSIGN_OR_RETURN(*tensor, tensor->ConvertedTo(wanted));
+    return Status::Ok();
+  }
+
+  // In the model's own order of the axes.
+  Status Turn(const Shape& wanted, Tensor* tensor, std::string* origin) const {
+    if (!options_.layout.empty() && tensor->shape().rank() == 4 && !of_image_) {
+      const std::string own = OwnLayout(graph_);
+      if (options_.layout == own) return Status::Ok();
+      PLUMB_ASSIGN_OR_RETURN(*tensor, own == "NHWC" ? WithChannelsLast(*tensor) : WithChannelsFirst(*tensor));
+      *origin += fmt::format(", turned from {} to {}", options_.layout, own);
+    } else if (tensor->shape() != wanted && HasChannelsLast(graph_, wanted) &&
+               tensor->shape() == ChannelsFirstOf(wanted)) {
+      PLUMB_ASSIGN_OR_RETURN(*tensor, WithChannelsLast(*tensor));
+      *origin += ", turned from NCHW to NHWC";
+    }
+    return Status::Ok();
+  }
+
   Status AddTensor(const std::string& name, Tensor tensor, const std::string& from, std::string origin) {
     const BlobInfo& info = blobs_.at(name);
     const std::string wrong = fmt::format("{}: network input '{}' expects ", from, name);
-    if (tensor.dtype() != info.dtype) {
-      if (IsFloat(tensor.dtype()) != IsFloat(info.dtype)) {
-        return Status::InvalidArgument(
-            fmt::format("{}{}, found {}", wrong, DTypeName(info.dtype), DTypeName(tensor.dtype())));
-      }
-      origin += std::string(", converted from ") + DTypeName(tensor.dtype());
-      PLUMB_ASSIGN_OR_RETURN(tensor, tensor.ConvertedTo(info.dtype));
-    }
-    if (tensor.shape() != info.shape && HasChannelsLast(graph_, info.shape) &&
-        tensor.shape() == ChannelsFirstOf(info.shape)) {
-      PLUMB_ASSIGN_OR_RETURN(tensor, WithChannelsLast(tensor));
-      origin += ", turned from NCHW to NHWC";
-    }
+    PLUMB_RETURN_IF_ERROR(Convert(name, wrong, info.dtype, &tensor, &origin));
+    PLUMB_RETURN_IF_ERROR(Turn(info.shape, &tensor, &origin));
     if (tensor.shape() != info.shape) {
       return Status::InvalidArgument(fmt::format("{}shape {}, found {}; {}", wrong, info.shape.ToString(),
                                                  tensor.shape().ToString(),
@@ -183,6 +274,7 @@ class Collector {
   const InputOptions& options_;
   const Graph& graph_;
   const BlobTable& blobs_;
+  bool of_image_ = false;  // what is added
 };
 
 struct DrawnFrom {
@@ -273,11 +365,18 @@ std::map<std::string, GeneratedRange> GeneratedRanges(const Graph& graph, const 
   return ranges;
 }
 
+Result<Tensor> InLayout(const Graph& graph, const Tensor& tensor, const std::string& layout) {
+  PLUMB_RETURN_IF_ERROR(CheckLayout(layout));
+  if (layout.empty() || tensor.shape().rank() != 4 || layout == OwnLayout(graph)) return tensor;
+  return layout == "NHWC" ? WithChannelsLast(tensor) : WithChannelsFirst(tensor);
+}
+
 Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& graph, const BlobTable& blobs) {
   PLUMB_ASSIGN_OR_RETURN(const auto asked, AskedRange(options));
   const bool given = !options.files.empty() || !options.values.empty();
   if (options.exercise && given)
     return Status::InvalidArgument("InputOptions::exercise draws the network inputs, and they are given");
+  PLUMB_RETURN_IF_ERROR(CheckLayout(options.layout));
   Collector collector(options, graph, blobs);
   for (const std::string& file : options.files) PLUMB_RETURN_IF_ERROR(collector.AddFile(file));
   for (const auto& [name, value] : options.values) PLUMB_RETURN_IF_ERROR(collector.AddValue(name, value));

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "session/session_test_util.h"
+#include "util/make_layer.h"
 
 namespace plumb {
 namespace {
@@ -71,6 +72,50 @@ TEST_F(InputsTest, FilesAndValuesMayBeMixed) {
   auto network = CreateNetwork(Sum(), "NAIVE").value();
   EXPECT_EQ(RunNetwork(network.get(), inputs.values).value().at("y").ValueAt(5), 12);
   EXPECT_EQ(ShapesOfFiles(options.files).at("x"), six_.shape());
+}
+
+// Integers of scale 0.5 around 3: floats are rounded to an even half and limited.
+Graph Dequantised(bool with_scale) {
+  Graph graph;
+  graph.inputs = {{"q", DType::kI64, Shape{1, 6}}};
+  graph.outputs = {"y"};
+  graph.model_dtypes["q"] = DType::kI8;
+  Tensor scale = Tensor::Zeros(DType::kF32, Shape{}).value(), zero = Tensor::Zeros(DType::kI64, Shape{}).value();
+  scale.data<float>()[0] = 0.5f, zero.data<int64_t>()[0] = 3;
+  graph.constants = {{"scale", scale}, {"zero", zero}};
+  if (with_scale) {
+    graph.layers = {MakeLayer(OpKind::kPlumbDequantizeLinear, "d", {"q", "scale", "zero"}, {"y"})};
+  } else {
+    graph.layers = {MakeLayer(OpKind::kAbs, "a", {"q"}, {"y"})};
+  }
+  return graph;
+}
+
+TEST_F(InputsTest, FloatsBecomeIntegersByTheInputsScale) {
+  InputOptions options;
+  options.values["q"] = Values({1, 1.25f, -1.25f, 100, -100, 0}, {1, 6});
+  const NetworkInputs inputs = PrepareInputs(options, Dequantised(true)).value();
+  EXPECT_TRUE(Has(inputs.lines[0], "f32 quantised by the input's scale 0.5 and zero point 3")) << inputs.lines[0];
+  std::vector<double> found;
+  for (int i = 0; i < 6; ++i) found.push_back(inputs.values.at("q").ValueAt(i));
+  EXPECT_EQ(found, (std::vector<double>{5, 5, 1, 127, -128, 3}));
+  EXPECT_TRUE(Has(Refused(options, Dequantised(false)), "the model says no scale that would make integers of them"));
+}
+
+// The model's own order is NCHW; a .tflite file's is NHWC.
+TEST_F(InputsTest, TheLayoutOfGivenTensorsMayBeSaid) {
+  InputOptions options;
+  options.layout = "NHWC";
+  options.values = {{"x", Values({1, 2, 3, 4, 5, 6}, {1, 2, 3, 1})}, {"z", Values({1, 2, 3, 4, 5, 6}, {1, 2, 3, 1})}};
+  const NetworkInputs inputs = PrepareInputs(options, Sum()).value();
+  EXPECT_EQ(inputs.values.at("x").shape(), (Shape{1, 1, 2, 3}));
+  EXPECT_TRUE(Has(inputs.lines[0], "turned from NHWC to NCHW")) << inputs.lines[0];
+  const Tensor image = Values({1, 2, 3, 4, 5, 6}, {1, 2, 1, 3});
+  const Tensor last = InLayout(Sum(), image, "NHWC").value();
+  EXPECT_EQ(last.shape(), (Shape{1, 1, 3, 2}));
+  EXPECT_EQ(last.ValueAt(1), 4);
+  EXPECT_EQ(InLayout(Sum(), image, "").value().shape(), image.shape());
+  EXPECT_FALSE(InLayout(Sum(), image, "HWC").ok());
 }
 
 TEST_F(InputsTest, ARefusalNamesBothSides) {

@@ -25,6 +25,7 @@ Result<InputOptions> InputArguments::Read(uint64_t seed) const {
   options.files = files;
   options.seed = seed;
   options.name = "-i";
+  options.layout = layout;
   PLUMB_ASSIGN_OR_RETURN(options.range, ParseRange(range));
   PLUMB_ASSIGN_OR_RETURN(const auto subtract, ParseNumbers("-n", bias));
   PLUMB_ASSIGN_OR_RETURN(const auto multiply, ParseNumbers("-s", scale));
@@ -57,6 +58,9 @@ void InputArguments::AddTo(CommandLine* c) {
   c->Add("--bias", &bias, "images: subtract this, one value or one per channel");
   c->Add("--scale", &scale, "images: then multiply by this");
   c->OneOf("--channel-order", &channel_order, {"rgb", "bgr"}, "images: rgb or bgr");
+  c->OneOf("--input-layout", &layout, {"NHWC", "NCHW"},
+           "order of the axes of given tensors of four dims; default: the model's (NHWC of a .tflite, else NCHW)");
+  c->OnlyWith("--input-layout", {"--input"});
   c->NotWith("--input-range", {"--input"}, "no input is generated");
   c->Check([=] { return CheckImageOptions(*c); });
 }

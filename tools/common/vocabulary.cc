@@ -44,6 +44,8 @@ const std::vector<Word>& Words() {
       {"bias",            "n", {"bi"},               Values::kNumbers},
       {"scale",           "s", {"sc"},               Values::kNumbers},
       {"channel-order",   "",  {},                   Values::kOne},
+      {"input-layout",    "",  {},                   Values::kOne},
+      {"output-layout",   "",  {},                   Values::kOne},
       {"iterations",      "",  {"ic"},               Values::kOne},
       {"warmup",          "",  {"wc"},               Values::kOne},
       {"profile",         "",  {},                   Values::kOne},

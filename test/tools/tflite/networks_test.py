@@ -27,6 +27,19 @@ NOT_IN_LITERT = {"face_landmark_with_attention.tflite"}
 TIME_LIMIT = 900
 
 
+def range_of(path):
+    """(low, high) of what the integers of the first input stand for, or those that a QUANTIZE makes of it; None: it
+    stays floats, drawn as always."""
+    from plumb_golden.litert_file import File
+    file = File(path)
+    quantised = [o.outputs[0] for o in file.operators if o.kind == "QUANTIZE" and o.inputs[0] == file.inputs[0]]
+    first = file.tensors[(quantised or file.inputs)[0]]
+    limits = {"i8": (-128, 127), "u8": (0, 255), "i16": (-32768, 32767)}.get(first.dtype)
+    if limits is None or len(first.scales) != 1:
+        return None
+    return tuple(first.scales[0] * (limit - first.zero_points[0]) for limit in limits)
+
+
 def judge(options, network, kernels):
     """(word of the last line, counts of verdicts, the first wrong layer)."""
     from plumb_golden import litert_golden
@@ -34,7 +47,8 @@ def judge(options, network, kernels):
     dump, report = options.work / "networks_dump", options.work / "networks_report.json"
     known = custom_operators.rewritten(network.path, options.work / "networks_rewritten.tflite")
     try:
-        litert_golden.run(known or network.path, dump, force=True, kernels=kernels)
+        litert_golden.run(known or network.path, dump, force=True, kernels=kernels,
+                          value_range=range_of(network.path))
     except UsageError as error:
         return "not in LiteRT", {}, str(error)
     report.unlink(missing_ok=True)
