@@ -8,7 +8,8 @@
 namespace plumb::tflite {
 namespace {
 
-constexpr int64_t kMostSteps = 1024;  // that are written out one by one
+constexpr int64_t kMostSteps = 1024;      // that are written out one by one
+constexpr int64_t kMostHidden = 1 << 20;  // values of a state
 
 // The places of an LSTM's inputs, in the order of its gates: input, forget, cell, output.
 enum LstmInput : size_t { kWeights = 1, kRecurrent = 5, kPeepholes = 9, kBiases = 12, kProjection = 16, kNorms = 20 };
@@ -71,6 +72,8 @@ Result<Lstm> ReadLstm(OpContext& c, Lstm lstm) {
   PLUMB_ASSIGN_OR_RETURN(lstm.x, c.Real(0, Order::kFile));
   const Shape shape = c.InShape(0);
   lstm.hidden = c.InShape(kRecurrent + kForget)[0];
+  if (lstm.hidden < 1 || lstm.hidden > kMostHidden)
+    return Status::CorruptModel(fmt::format("its state has {} values", lstm.hidden));
   lstm.batch = lstm.one_step || !lstm.time_major ? shape[0] : shape[1];
   lstm.steps = lstm.one_step ? 1 : lstm.time_major ? shape[0] : shape[1];
   if (lstm.one_step) {
