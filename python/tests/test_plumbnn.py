@@ -325,6 +325,18 @@ class CheckTest(unittest.TestCase):
         self.assertIn("relu2", report.text(all=True))
         self.assertEqual(json.loads(report.to_json()), report.json)
         self.assertEqual(len(report.to_csv().splitlines()), 7)
+        self.assertEqual(json.loads(report.to_sarif())["runs"][0]["results"], [])
+
+    def test_a_page_holds_what_was_drawn(self):
+        def drawn(report):
+            page = report.to_html()
+            text = page.split('<script type="application/json" id="drawn">')[1].split("</script>")[0]
+            return [picture for step in json.loads(text)["runs"][0] for picture in step["pictures"]]
+
+        self.assertEqual(set(drawn(plumbnn.check(DIGITS, [CPU], {"input": image()}))), {None})
+        pictures = drawn(plumbnn.check(DIGITS, [CPU], {"input": image()}, pictures=True))
+        self.assertEqual(pictures[0]["values"] + pictures[0]["exact"], 16 * 8 * 8)
+        self.assertEqual(len(pictures[0]["histogram"]), 32)
         with self.assertRaises(KeyError):
             report["OPENCL"]
 

@@ -9,6 +9,7 @@
 #include "plumb/tool/exit_code.h"
 #include "plumb/tool/interrupt.h"
 #include "plumb/tool/support.h"
+#include "session/repeat.h"
 
 namespace plumb {
 namespace {
@@ -71,7 +72,7 @@ class WholeCheck {
 
   void JudgeOn(AskedDevice* asked) {
     NetworkOptions options = plan_.network;
-    options.single_forward = true;
+    options.single_forward = plan_.repeats == 0;
     if (asked->device != "OPENCL" && asked->device != "VULKAN") options.device_index = 0;
     const auto opened = OpenDevice(asked->device, options.device_index);
     if (!opened.ok()) return NotRun(asked, opened.status(), ExitCodeOfDevice(opened.status()));
@@ -90,7 +91,14 @@ class WholeCheck {
     if (plan_.hooks.use) return plan_.hooks.use(network);
     const auto& inputs = plan_.inputs == nullptr ? session_->inputs().values : *plan_.inputs;
     std::map<std::string, Tensor> outputs;
+    const auto repeated = std::make_shared<RepeatObserver>();
+    if (plan_.repeats > 0) network->AddObserver(repeated);
     PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->CheckNetwork(network, inputs, plan_.check, &outputs));
+    for (int i = 0; i < plan_.repeats; ++i) {
+      PLUMB_RETURN_IF_ERROR(RunNetwork(network, inputs).status());
+      PLUMB_RETURN_IF_ERROR(Interrupter::Check());
+    }
+    if (plan_.repeats > 0) report.notes.push_back(repeated->Describe());
     return Keep(std::move(report), outputs);
   }
 

@@ -86,6 +86,7 @@ const std::vector<Word>& Words() {
       {"junit",           "",  {},                   Values::kOutputFile},
       {"markdown",        "",  {},                   Values::kOutputFile},
       {"html",            "",  {},                   Values::kOutputFile},
+      {"repeat",          "",  {},                   Values::kNumbers},
       {"extract",         "",  {},                   Values::kOne},
       {"sarif",           "",  {},                   Values::kOutputFile},
       {"model-explorer",  "",  {},                   Values::kOutputFile},

@@ -12,7 +12,7 @@ namespace plumb {
 // What only devices read does nothing where none runs.
 Status Options::CheckDeviceOptions(const CommandLine& c) const {
   const bool subject_alone = !foreign.subject.empty() && device.empty();
-  for (const char* option : {"--precision", "--fallback", "--device-index", "--algorithms", "--kernel"}) {
+  for (const char* option : {"--precision", "--fallback", "--device-index", "--algorithms", "--kernel", "--repeat"}) {
     if (subject_alone && c.Given(option)) {
       return Status::InvalidArgument(std::string(option) + " does nothing without -d: a subject is judged as it is");
     }
@@ -34,6 +34,7 @@ void Options::AddTo(CommandLine* c) {
   many.AddTo(c);
   c->Flag("--probe", &probe, "draw many inputs and take the one that exercises the weakest layers most");
   c->Add("--write-inputs", &inputs_to, "FILE.npz: also write the network inputs there, for another runtime");
+  c->Add("--repeat", &repeat, "run each device so many times more, and note which step changes first");
   c->Add("--extract", &extract,
          "DIR: write the first guilty step (with --layers: that one) as a model of its own, with its inputs and "
          "outputs, what they should be, and for an .onnx an ONNX backend test");
@@ -48,7 +49,7 @@ void Options::AddTo(CommandLine* c) {
       "or the run is \"not tested\"; 0: any");
   AddReports(c);
   for (const char* of_layers :
-       {"--full", "--all", "--layers", "--extract", "--html", "--min-tested", "--csv", "--baseline"}) {
+       {"--full", "--all", "--layers", "--extract", "--html", "--repeat", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   ManyArguments::AddRulesTo(c);

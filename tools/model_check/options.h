@@ -23,6 +23,7 @@ struct Options {
   ManyArguments many;
   bool probe = false;
   std::string extract;
+  int repeat = 0;
   std::string inputs_to;
   ForeignArguments foreign;
   FileOptions files;

@@ -79,6 +79,8 @@ int Run::Go() {
 
 Status Run::ParseAsked() {
   PLUMB_ASSIGN_OR_RETURN(min_tested_, options_.MinTested());
+  if (options_.repeat < 0)
+    return Status::InvalidArgument(fmt::format("--repeat: expected a count from 0 on, found {}", options_.repeat));
   result_.checked.min_tested = min_tested_;
   // A subject is judged alone unless a device is asked for.
   if (options_.device.empty() && !options_.foreign.subject.empty()) return Status::Ok();
@@ -124,6 +126,7 @@ CheckPlan Run::Plan() {
   CheckPlan plan;
   plan.network = network_options_;
   plan.network.device_index = options_.run.device_index;
+  plan.repeats = options_.repeat;
   plan.check.min_tested = min_tested_;
   plan.check.layers = options_.layers;
   plan.check.on_wrong = OnWrong();

@@ -50,6 +50,9 @@ struct CheckPlan {
   std::vector<std::string> devices;
   NetworkOptions network;  // device_index counts for OPENCL and VULKAN alone
   CheckOptions check;
+  // Runs every device so many times more, and notes which step changes first (RunReport::notes). The outputs of all
+  // steps are kept for that.
+  int repeats = 0;
   // Of the devices, in place of the session's, which golden and subject are judged on; outlives the check.
   const std::map<std::string, Tensor>* inputs = nullptr;
   // What shows this again, for the report: CheckedModel::reproduce, and RunReport::reproduce of golden and subject.

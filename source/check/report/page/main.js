@@ -18,6 +18,29 @@ function outputRow(output) {
   ].map((text) => h('td', {}, text)));
 }
 
+// What the verdict rests on: what was compared, on what, what was not, and the smallest fault that would be seen.
+function honestParts({run, steps}) {
+  const {coverage} = run;
+  const share = (part, all) => `${part} of ${all}`;
+  const seen = steps.map((step) => [value(step.worst?.smallest_fault ?? NaN), step])
+                   .filter(([fault, step]) => fault > 0 && step.layer.verdict === 'aligned')
+                   .sort(([a], [b]) => a - b);
+  const untested = steps.filter((step) => step.layer.verdict === 'not tested');
+  const [middle, last] = [seen[Math.floor(seen.length / 2)], seen.at(-1)];
+  return [
+    h('h3', {}, 'what this rests on'),
+    h('p', {}, `compared: ${share(coverage.steps, coverage.all_steps)} steps, `,
+      `${share(coverage.values, coverage.all_values)} values, `,
+      `${share(coverage.outputs, coverage.all_outputs)} outputs; rule: ${report.rule}`),
+    ...report.inputs.map((line) => h('p', {}, 'on ', sentence(line))),
+    untested.length ? h('p', {}, `not tested: ${untested.length} steps`) : '',
+    ...untested.slice(0, 20).map(
+        (step) => h('p', {}, `${SIGNS['not tested']} ${printable(step.layer.name)}: ${sentence(step.layer.reason)}`)),
+    last ? h('p', {}, `smallest gain error that an aligned step's check could have seen: ${shown(middle[0], 2)} `,
+             `in the middle, at worst ${shown(last[0], 2)} at '${printable(last[1].layer.name)}'`) : '',
+  ];
+}
+
 function showHead() {
   const {run} = currentRun() || {run: null};
   const wrong = byId('verdict');
@@ -37,7 +60,7 @@ function showHead() {
         h('p', {}, sentence(run.device_description)));
     const rest = [
       h('summary', {}, 'inputs, outputs, notes'),
-      ...[...report.inputs, ...report.notes, ...run.notes].map((line) => h('p', {}, sentence(line)))
+      ...[...report.notes, ...run.notes].map((line) => h('p', {}, sentence(line)))
     ];
     if (run.outputs.length) {
       rest.push(
@@ -46,6 +69,7 @@ function showHead() {
               h('tr', {}, ['output', 'shape', run.device, 'reference', ''].map((t) => h('th', {scope: 'col'}, t)))),
             h('tbody', {}, run.outputs.map(outputRow))));
     }
+    rest.push(honestParts(currentRun()));
     lines.push(h('details', {}, rest));
   }
   if (report.reproduce) lines.push(commandLine(report.reproduce));

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/repeat.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace plumb {
+namespace {
+
+// Relative to the largest value; infinite where one side alone is not finite.
+double LargestChange(const Tensor& before, const Tensor& now, int64_t* elements) {
+  double change = 0, largest = 0;
+  for (int64_t i = 0; i < before.NumElements(); ++i) {
+    const double a = before.ValueAt(i), b = now.ValueAt(i);
+    if (std::isnan(a) && std::isnan(b)) continue;
+    *elements += a != b ? 1 : 0;
+    if (a != b) change = std::isfinite(a - b) ? std::max(change, std::fabs(a - b)) : INFINITY;
+    if (std::isfinite(a)) largest = std::max(largest, std::fabs(a));
+  }
+  return largest > 0 ? change / largest : change;
+}
+
+}  // namespace
+
+Status RepeatObserver::ForwardBegin(int /*forward*/) {
+  ++forwards_;
+  changed_now_ = false;
+  return Status::Ok();
+}
+
+Status RepeatObserver::After(const LayerEvent& event) {
+  const StepInfo& step = event.step();
+  for (size_t i = 0; i < step.outputs.size() && !changed_now_; ++i) {
+    const std::string& blob = step.outputs[i].blob;
+    PLUMB_ASSIGN_OR_RETURN(Tensor now, event.Output(i));
+    if (forwards_ == 1) {
+      first_[blob] = std::move(now);
+      continue;
+    }
+    const Tensor& before = first_.at(blob);
+    if (before.bytes() == now.bytes() && std::memcmp(before.raw(), now.raw(), now.bytes()) == 0) continue;
+    changed_now_ = true;
+    ++changed_forwards_;
+    ++first_changes_[step.name];
+    if (!example_.empty()) continue;
+    int64_t elements = 0;
+    const double relative = LargestChange(before, now, &elements);
+    example_ =
+        fmt::format("step {} '{}' ({}, {}) in Forward {}: {} of {} values, by {} of the largest", step.index, step.name,
+                    step.type, step.kernel, forwards_, elements, now.NumElements(), Number(relative, 2));
+  }
+  return Status::Ok();
+}
+
+std::string RepeatObserver::Describe() const {
+  if (changed_forwards_ == 0)
+    return fmt::format("repeated: {} Forwards have the same bits in all {} tensors", forwards_, first_.size());
+  std::string names;
+  for (const auto& [name, count] : first_changes_)
+    names += fmt::format("{}'{}' ({} times)", names.empty() ? "" : ", ", name, count);
+  return fmt::format(
+      "repeated: {} of {} later Forwards compute otherwise than the first; first changes {}; what changes first: {}",
+      changed_forwards_, forwards_ - 1, example_, names);
+}
+
+}  // namespace plumb

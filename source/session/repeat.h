@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a network computes the same again: every step's outputs in later Forwards beside those of the first.
+#ifndef PLUMB_SESSION_REPEAT_H_
+#define PLUMB_SESSION_REPEAT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plumb/network.h"
+#include "plumb/observer.h"
+
+namespace plumb {
+
+// Holds the first Forward's outputs of every step. What changes first of a Forward is what computes otherwise: steps
+// behind it read other inputs.
+class RepeatObserver : public Observer {
+ public:
+  Status ForwardBegin(int forward) override;
+  Status After(const LayerEvent& event) override;
+  // A sentence: that all is the same, or which step changes first, in which Forward, by how much.
+  std::string Describe() const;
+
+ private:
+  std::map<std::string, Tensor> first_;  // by blob
+  int forwards_ = 0;
+  int changed_forwards_ = 0;  // in which anything changed
+  bool changed_now_ = false;
+  std::map<std::string, int> first_changes_;  // what changed first of a Forward, and how often
+  std::string example_;                       // of the first such change
+};
+
+}  // namespace plumb
+
+#endif  // PLUMB_SESSION_REPEAT_H_
