@@ -311,6 +311,17 @@ class CheckTest(unittest.TestCase):
                     self.maxDiff = None
                     self.assertEqual(without_times(report.to_json()), without_times(expected))
 
+    def test_a_page_holds_what_was_drawn(self):
+        def drawn(report):
+            page = report.to_html()
+            text = page.split('<script type="application/json" id="drawn">')[1].split("</script>")[0]
+            return [picture for step in json.loads(text)["runs"][0] for picture in step["pictures"]]
+
+        self.assertEqual(set(drawn(plumbnn.check(DIGITS, [CPU], {"input": image()}))), {None})
+        pictures = drawn(plumbnn.check(DIGITS, [CPU], {"input": image()}, pictures=True))
+        self.assertEqual(pictures[0]["values"] + pictures[0]["exact"], 16 * 8 * 8)
+        self.assertEqual(len(pictures[0]["histogram"]), 32)
+
     def test_a_report_says_what_is_right(self):
         report = plumbnn.check(DIGITS, [CPU], {"input": image()})
         self.assertEqual((report.verdict, report.exit_code, report.aligned), ("aligned", 0, True))
@@ -326,17 +337,6 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(json.loads(report.to_json()), report.json)
         self.assertEqual(len(report.to_csv().splitlines()), 7)
         self.assertEqual(json.loads(report.to_sarif())["runs"][0]["results"], [])
-
-    def test_a_page_holds_what_was_drawn(self):
-        def drawn(report):
-            page = report.to_html()
-            text = page.split('<script type="application/json" id="drawn">')[1].split("</script>")[0]
-            return [picture for step in json.loads(text)["runs"][0] for picture in step["pictures"]]
-
-        self.assertEqual(set(drawn(plumbnn.check(DIGITS, [CPU], {"input": image()}))), {None})
-        pictures = drawn(plumbnn.check(DIGITS, [CPU], {"input": image()}, pictures=True))
-        self.assertEqual(pictures[0]["values"] + pictures[0]["exact"], 16 * 8 * 8)
-        self.assertEqual(len(pictures[0]["histogram"]), 32)
         with self.assertRaises(KeyError):
             report["OPENCL"]
 

@@ -66,6 +66,15 @@ class GraphView {
     this.draw();
   }
 
+  // For paper, and back.
+  keepView() {
+    this.kept = this.view;
+  }
+  restoreView() {
+    this.view = this.kept || this.view;
+    this.draw();
+  }
+
   fit() {
     const [width, height] = this.size();
     const scale = Math.min(width / (this.right + 20), height / (this.bottom + 20), 1.5);
@@ -125,19 +134,24 @@ class GraphView {
         s('text', {x: left + 8, y: top + 16}, node.title), s('text', {x: left + 8, y: top + 31}, node.line));
   }
 
-  // Nodes too small for text, the worst last and at least so large.
+  // Nodes too small for text, the worst last and at least so large; wrong ones have a cross, grey ones a line.
   drawFar(nodes, least) {
     const order = ['input', 'a0', 'a1', 'a2', 'untested', 'grey', 'wrong'];
     const paths = new Map(order.map((level) => [level, '']));
+    let marks = '';
     for (const node of nodes) {
       const strong = node.level === 'wrong' ? 4 : node.level === 'grey' ? 3 : 1;
       const width = Math.max(node.width, least * strong), height = Math.max(NODE_HEIGHT, least * strong);
       paths.set(
           node.level,
           paths.get(node.level) + `M${node.x - width / 2} ${node.y - height / 2}h${width}v${height}h${- width}z`);
+      const half = Math.min(width, height) / 3;
+      if (strong > 1) marks += `M${node.x - half} ${node.y - half}l${2 * half} ${2 * half}`;
+      if (strong > 3) marks += `M${node.x - half} ${node.y + half}l${2 * half} ${- 2 * half}`;
     }
-    return order.filter((level) => paths.get(level))
-        .map((level) => s('path', {class: 'fill-' + level, d: paths.get(level)}));
+    const drawn = order.filter((level) => paths.get(level))
+                      .map((level) => s('path', {class: 'fill-' + level, d: paths.get(level)}));
+    return [...drawn, s('path', {class: 'mark', d: marks})];
   }
 
   drawMap() {

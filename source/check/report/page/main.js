@@ -216,7 +216,10 @@ function beforePrint() {
   const steps = off.length ? off : [currentStep()].filter(Boolean);
   byId('printed').replaceChildren(
       ...steps.map((step) => h('article', {}, stepParts(step).flat(Infinity).filter(Boolean))));
-  [runView, modelView].forEach((view) => view.nodes.length && view.fit());
+  for (const view of [runView, modelView]) {
+    view.keepView();
+    if (view.nodes.length) view.fit();
+  }
 }
 
 if (runs.length) {
@@ -226,6 +229,7 @@ if (runs.length) {
   byId('graphs').replaceChildren(...(drawn.model.length ? [modelView.element] : []), runView.element);
   document.addEventListener('keydown', onKey);
   window.addEventListener('beforeprint', beforePrint);
+  window.addEventListener('afterprint', () => [runView, modelView].forEach((view) => view.restoreView()));
   chooseRun(Math.max(0, runs.findIndex(({run}) => run.verdict === 'wrong')));
 } else {
   showHead();
