@@ -61,7 +61,7 @@ def main():
     work = arguments.work / "page"
     work.mkdir(parents=True, exist_ok=True)
     sarif, data = work / "digits.sarif", work / "digits.json"
-    check = [arguments.bin / "model_check", "-m", DIGITS, "-d", "X86", "--quiet", "--min-tested", "0", "--layers", "fc4"]
+    check = [arguments.bin / "model_check", "-m", DIGITS, "-d", "X86", "--quiet", "--layers", "fc4"]
     subprocess.run([*check, "--sarif", sarif, "--model-explorer", data], check=True, capture_output=True)
 
     from sarif_pydantic import Sarif
