@@ -79,7 +79,7 @@ void JudgeFault(const BackendModel& model, const std::string& tensor, const Cons
 
 void JudgeFoldedCase(const std::string& folder, FoldedTally* tally) {
   const std::string name = folder.substr(folder.rfind('/') + 1);
-  // onnx 1.17: what its function ends with is an Identity of a constant that no tensor of the subject is.
+  // onnx 1.17: a gap. A fault in what its CastLike hands on, zeros that an empty set gives, is called "not tested".
   if (name == "test_reduce_l2_empty_set_expanded") return;
   SCOPED_TRACE(name);
   const auto model = LoadFoldedCase(folder);
