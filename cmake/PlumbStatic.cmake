@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # PLUMB_STATIC: programs that need no library and no loader of the machine they run on, such as a phone
-# (platforms/linux/arm64.sh --static). The libraries are the archives (.a) of those that other builds load; fmt,
-# which Debian has no archive of, is compiled in. Without ONNX, whose messages Debian has as a shared library
-# only: such a program reads tnnproto.
+# (platforms/linux/arm64.sh --static) or a container without libraries (release.sh). The libraries are the archives
+# (.a) of those that other builds load. Of three Debian has none: fmt and ONNX's messages, made by protoc, are compiled
+# in; the device X86 does without oneDNN.
 set(plumb_fmt fmt::fmt)
 set(plumb_zstd zstd::libzstd_shared)
 if(PLUMB_STATIC)

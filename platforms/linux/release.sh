@@ -5,6 +5,8 @@
 #   plumbnn-*.whl                      for each PYTHON; one that 3.12 makes is for all later ones
 #   plumb-VERSION-linux-x86_64.tar.gz  tools, library, headers, with the libraries that they need: unpack and run
 #   plumb_VERSION_amd64.deb            the same for Debian, Ubuntu and their like
+#   plumb-VERSION-linux-x86_64-static.tar.gz
+#                                      the tools, each one file that needs no library: NAIVE, X86 without oneDNN
 #   plumb-VERSION-arm64-static.tar.gz  the tools for 64-bit ARM, each one file (arm64.sh --static)
 #   plumb-VERSION.tar.gz               the sources
 #   plumb-VERSION.cdx.json             SBOM (CycloneDX): every library inside, its version, licence and checksum
@@ -20,7 +22,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 arm64=1
 case "${1:-}" in
-  -h | --help) sed -n '3,20s/^# \{0,1\}//p' platforms/linux/release.sh; exit 0 ;;
+  -h | --help) sed -n '3,22s/^# \{0,1\}//p' platforms/linux/release.sh; exit 0 ;;
   --no-arm64) arm64=; shift ;;
   -*) echo "release.sh: unknown option '$1'; it knows --no-arm64 and --help." >&2; exit 2 ;;
 esac
@@ -34,7 +36,7 @@ pythons=("$@")
 }
 unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
 source platforms/linux/build.sh
-install_missing "${build_packages[@]}" "${python_packages[@]}" dpkg-dev
+install_missing "${build_packages[@]}" "${python_packages[@]}" dpkg-dev protobuf-compiler
 version=$(sed -n 's/^project(plumb VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=plumb-$version
 dist=build/dist work=build/release-tree log=build/release-tree.log
@@ -90,6 +92,14 @@ Recommends: ocl-icd-libopencl1, libvulkan1
 Description: $(sed -n 's/.*DESCRIPTION "\(.*\)")/\1/p' CMakeLists.txt)
  Tools, library (C++ and C) and headers. The libraries that it needs are in /usr/lib/plumb." >"$work/deb/DEBIAN/control"
 quietly dpkg-deb --root-owner-group --build "$work/deb" "$dist/plumb_${version}_amd64.deb"
+
+build x86_64-static
+for tool in build/x86_64-static/bin/*; do
+  ! readelf -lW "$tool" | grep -E 'INTERP|NEEDED' >&2 || { echo "release.sh: $tool is not static." >&2; exit 4; }
+done
+mkdir -p "$work/static/$name-static"
+cp build/x86_64-static/bin/* "$work/static/$name-static/"
+tar -C "$work/static" --owner=0 --group=0 -czf "$dist/$name-linux-x86_64-static.tar.gz" "$name-static"
 
 if [ -n "$arm64" ]; then
   platforms/linux/arm64.sh --static

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of products on a CPU: convolution, deconvolution and matrix products as objects that pack their weights once and
-// then run on plain pointers. X86 makes them with oneDNN (device/cpu/onednn.cc), ARM with our own vector kernel
-// (device/arm/product.cc); the functions below are defined there, so a build has one of the two.
+// then run on plain pointers. X86 makes them with oneDNN (device/x86/onednn.cc), ARM, and X86 in a static program,
+// with our own vector kernel (device/arm/product.cc); the functions below are defined there, so a build has one of the
+// two.
 //
 // Activations lie either in plain C order (NCHW) or in blocks of ChannelBlock() channels (N, C/block, H, W, block; the
 // last block is zero padded). Every object computes ONE image on the calling thread (design decision 8), and a caller
