@@ -13,6 +13,7 @@
 #include <plumb/plumb.h>
 #include <plumb/report.h>
 #include <plumb/session.h>
+#include <plumb/stage.h>
 #include <plumb/subject.h>
 #include <plumb/tensor_file.h>
 #include <plumb/tool/baseline.h>
@@ -21,8 +22,10 @@
 #include <plumb/tool/exit_code.h>
 #include <plumb/tool/file.h>
 #include <plumb/tool/interrupt.h>
+#include <plumb/tool/many.h>
 #include <plumb/tool/printing.h>
 #include <plumb/tool/remote.h>
+#include <plumb/tool/step_case.h>
 #include <plumb/tool/support.h>
 
 #include <atomic>

@@ -18,7 +18,7 @@ struct InputArguments {
   std::string scale;
   std::string channel_order = "rgb";
   const std::string* samples = nullptr;  // --inputs of a tool that has it: where it is given, images may be among them
-  std::string layout;  // of given images of four dims; empty: the model's
+  std::string layout;                    // of given images of four dims; empty: the model's
 
   void AddTo(CommandLine* command_line);
   Result<InputOptions> Read(uint64_t seed) const;

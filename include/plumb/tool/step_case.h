@@ -3,10 +3,14 @@
 // should have written.
 //
 // Example:
-//   plan.check.layers = {"conv_17"};
-//   plan.check.on_step = [&](const plumb::StepCase& step) {
-//     return plumb::WriteStepCase("conv_17_case", model, *session->graph(), step);
+//   const plumb::ModelFiles model{"net.tnnproto", ""};
+//   PLUMB_ASSIGN_OR_RETURN(const auto session, plumb::Session::Open(model, plumb::SessionOptions()));
+//   plumb::CheckOptions check;
+//   check.layers = {"0"};
+//   check.on_step = [&](const plumb::StepCase& step) {
+//     return plumb::WriteStepCase("the_case", model, *session->graph(), step);
 //   };
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::RunReport run, session->CheckDevice("X86", {}, check));
 //
 // Threading: a free function without shared state.
 #ifndef PLUMB_TOOL_STEP_CASE_H_

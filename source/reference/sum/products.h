@@ -4,8 +4,8 @@
 //
 // The bound is "The rule (measured)" of tolerance.md. Per output element, with s_j the partial sums:
 //   sigma^2 = u^2 max over the orders of sum_j s_j^2 + u_out^2 y^2 + (1.5 d)^2
-// with the orders (c, kernel), (kernel, c), and those of 4 and of 16 accumulators that take turns (TermOrder, plan.h) in
-// output channels where their sums of squares are 8 times those of the others.
+// with the orders (c, kernel), (kernel, c), and those of 4 and of 16 accumulators that take turns (TermOrder, plan.h)
+// in output channels where their sums of squares are 8 times those of the others.
 //   tau     = sqrt((8 sigma)^2 + sum (w tau_x)^2) + 2^-126 (K + sum |x| + sum |w|)
 // s_j are sampled at 16 block ends, each weighted with its block's length; of inner products with few weights behind
 // each of these. The bias (and what is added later) is the first or the last partial sum, the larger counts; d is how
