@@ -6,6 +6,7 @@
 #include <cctype>
 #include <chrono>
 #include <cstring>
+#include <set>
 
 #include "base/text.h"
 #include "format/open_dims.h"
