@@ -130,12 +130,13 @@ struct Runtime {
 
   static Tensor Rounded(const Tensor& weight, const Tensor* norm, const Round& round) {
     Tensor rounded = weight.Clone().value();
+    const int64_t taps = weight.NumElements() / kChannels;
     for (int64_t o = 0; o < kChannels; ++o) {
-      float* w = rounded.data<float>() + o * kTaps;
+      float* w = rounded.data<float>() + o * taps;
       const float scale = norm == nullptr ? 1 : norm->data<float>()[o];
-      for (int64_t i = 0; i < kTaps; ++i) w[i] *= scale;
-      round(w, kTaps);
-      for (int64_t i = 0; i < kTaps; ++i) w[i] /= scale;
+      for (int64_t i = 0; i < taps; ++i) w[i] *= scale;
+      round(w, taps);
+      for (int64_t i = 0; i < taps; ++i) w[i] /= scale;
     }
     return rounded;
   }

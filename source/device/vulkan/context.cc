@@ -132,11 +132,27 @@ std::mutex& OpenMutex() {
   return mutex;
 }
 
-// Drivers destroy their own state in handlers of theirs, which were registered earlier and so run later. The validation
-// layer has state that it makes as it needs it: its handlers have run, and whatever it is called for then crashes
-// (1.4.309, Debian 13). Under it contexts stay as they are, and the pipelines' cache is not written.
+// Whether the validation layer is one that cannot be called at the end of the process: from 1.4 on it has state that it
+// makes as it needs it, whose handlers have run by then, and crashes (1.4.309, Debian 13; 1.3.239 of Debian 12 does
+// not).
+bool LayerEndsEarly(const Api& api) {
+  const auto list = reinterpret_cast<PFN_vkEnumerateInstanceLayerProperties>(
+      api.GetInstanceProcAddr(nullptr, "vkEnumerateInstanceLayerProperties"));
+  uint32_t count = 0;
+  if (list == nullptr || list(&count, nullptr) != VK_SUCCESS) return true;
+  std::vector<VkLayerProperties> layers(count);
+  if (list(&count, layers.data()) < VK_SUCCESS) return true;
+  return std::any_of(layers.begin(), layers.end(), [](const VkLayerProperties& layer) {
+    return std::strcmp(layer.layerName, kValidationLayer) == 0 && layer.specVersion >= VK_MAKE_API_VERSION(0, 1, 4, 0);
+  });
+}
+
+// Drivers destroy their own state in handlers of theirs, which were registered earlier and so run later. Under such a
+// layer contexts stay as they are, and the pipelines' cache is not written.
 void CloseAll() {
-  if (!WantsValidation()) OpenContexts().clear();
+  auto& contexts = OpenContexts();
+  if (contexts.empty() || (WantsValidation() && LayerEndsEarly(contexts.begin()->second->api()))) return;
+  contexts.clear();
 }
 
 }  // namespace
