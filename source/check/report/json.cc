@@ -124,7 +124,8 @@ Json Extent(const Tensor& tensor) {
 }
 
 // Of an output of which something is known.
-Json ToJson(const RunReport& run, const OutputEffect& effect) {
+Json EffectToJson(const RunReport& run, const OutputSummary& output) {
+  const OutputEffect& effect = output.effect;
   if (effect.layers.empty() && effect.moved == 0) return nullptr;
   Json layers = Json::array();
   for (const LayerEffect& layer : effect.layers) {
@@ -144,7 +145,8 @@ Json ToJson(const RunReport& run, const OutputEffect& effect) {
             {"margin", JsonNumber(effect.others_margin)},
             {"wrong", effect.others_wrong}}},
           {"margin", JsonNumber(effect.margin)},
-          {"moved", JsonNumber(effect.moved)}};
+          {"moved", JsonNumber(effect.moved)},
+          {"said", EffectSentences(run, output)}};
 }
 
 Json ToJson(const RunReport& run, const OutputSummary& output) {
@@ -154,7 +156,7 @@ Json ToJson(const RunReport& run, const OutputSummary& output) {
   json["shape"] = output.device.shape().dims();
   json["device"] = Extent(output.device);
   if (!output.reference.empty()) json["reference"] = Extent(output.reference);
-  json["effect"] = ToJson(run, output.effect);
+  json["effect"] = EffectToJson(run, output);
   if (!IsScoreVector(output.device.shape())) return json;
   json["device"]["top5"] = Top(output.device);
   if (output.reference.empty()) return json;

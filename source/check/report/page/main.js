@@ -57,6 +57,8 @@ function showHead() {
   if (run) {
     lines.push(
         h('p', {}, h('b', {}, printable(run.device) + ' '), verdictMark(run.verdict), ' ', sentence(run.summary)),
+        ...run.outputs.filter((output) => output.effect)
+            .flatMap((output) => output.effect.said.map((said) => h('p', {}, `${printable(output.name)}: `, sentence(said)))),
         h('p', {}, sentence(run.device_description)));
     const rest = [
       h('summary', {}, 'inputs, outputs, notes'),
