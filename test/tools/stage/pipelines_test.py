@@ -90,7 +90,7 @@ def example(work, bin_folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("--bin", required=True)
+    parser.add_argument("--bin", required=True, type=os.path.abspath)
     parser.add_argument("--print", action="store_true", help="the example alone, for the page")
     options = parser.parse_args()
     packages.ensure(options.work / "stage", planted_test.PACKAGES, planted_test.MODULES)
