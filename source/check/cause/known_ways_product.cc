@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proposals for sums of products: the order of their weights, their bias, pads and kernels.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <functional>
+
 #include "check/cause/known_ways_util.h"
 #include "op/convolution.h"
 #include "op/deconvolution.h"
