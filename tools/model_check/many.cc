@@ -19,11 +19,6 @@ int64_t BatchOf(const Graph& graph) {
   return std::max<int64_t>(1, graph.inputs[0].shape[0]);
 }
 
-// A report's worst sample before another one's.
-bool IsWorse(const SampleResult& a, const SampleResult& b) {
-  return a.changed != b.changed ? a.changed : a.relative > b.relative;
-}
-
 }  // namespace
 
 void ManyArguments::AddTo(CommandLine* c) {
@@ -39,15 +34,16 @@ void ManyArguments::AddTo(CommandLine* c) {
 }
 
 void ManyArguments::AddRulesTo(CommandLine* c) {
-  c->NotWith("--inputs", {"--input", "--input-range", "--probe", "--subject", "--golden", "--layer-files"},
+  c->NotWith("--inputs",
+             {"--input", "--input-range", "--probe", "--subject", "--golden", "--layer-files", "--reference"},
              "it names the inputs of many runs");
 }
 
-std::vector<std::string> ManyArguments::FilesWithShapes() const {
+Sample ManyArguments::OneWithShapes() const {
   const auto listed = ListSamples(samples, 1);
   if (!listed.ok()) return {};
   for (const Sample& sample : *listed) {
-    if (!ShapesOfFiles(sample.files).empty()) return sample.files;
+    if (!sample.values.empty() || !ShapesOfFiles(sample.files).empty()) return sample;
   }
   return {};
 }
@@ -61,21 +57,29 @@ Result<ManyOutcome> RunSamples(const ManyArguments& arguments, const ManyRun& ru
   SampleResult worst;
   std::string why;
   for (const AskedDevice& asked : devices) {
-    Progress progress("samples on " + asked.device, outcome.all, run.quiet);
     ManyOptions options = run.options;
     options.device = asked.device;
+    if (asked.device != "OPENCL" && asked.device != "VULKAN") options.network.device_index = 0;
+    if (!OpenDevice(asked.device, options.network.device_index).ok()) continue;
+    Progress progress("samples on " + asked.device, outcome.all, run.quiet);
     options.progress = [&](int64_t done, const std::string& name) { progress.Step(done, name); };
     const auto report = CheckMany(run.graph, samples, options);
     progress.Clear();
-    if (report.status().code() == StatusCode::kNotSupported && !asked.by_name) continue;
+    if (report.status().code() == StatusCode::kNotSupported) continue;
     if (!report.ok()) return report.status();
-    outcome.text += FormatMany(*report, asked.device, run.quiet ? 0 : kMostRows) + (run.quiet ? "" : "\n");
+    outcome.ran = true;
+    outcome.text += FormatMany(*report, asked.device, run.quiet ? 0 : kMostRows, run.width) + (run.quiet ? "" : "\n");
     outcome.failed = std::min(outcome.failed, report->failed);
     if (report->ran == 0) {
       why = report->samples[0].error;
     } else if (worst.name.empty() || IsWorse(report->samples[0], worst)) {
       worst = report->samples[0];
     }
+  }
+  outcome.worst = samples[0];
+  if (!outcome.ran) {
+    outcome.failed = 0;
+    return outcome;
   }
   if (worst.name.empty()) {
     return Status::InvalidArgument(

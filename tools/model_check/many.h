@@ -20,13 +20,14 @@ struct ManyArguments {
   // When the other options are declared, too.
   static void AddRulesTo(CommandLine* command_line);
   bool given() const { return !samples.empty(); }
-  // Files of a sample that say the shapes which a model leaves open; empty: none does.
-  std::vector<std::string> FilesWithShapes() const;
+  // A sample that says the shapes which a model leaves open; without files and values: none does.
+  Sample OneWithShapes() const;
 };
 
 struct ManyOutcome {
-  std::string text;             // for people
-  Sample worst;                 // over all devices
+  std::string text;  // for people
+  Sample worst;      // over all devices; where none of these is there, the first
+  bool ran = false;
   int64_t failed = 0, all = 0;  // samples that no device could run, samples
 };
 
@@ -35,9 +36,11 @@ struct ManyRun {
   std::shared_ptr<const Graph> graph;
   ManyOptions options;
   bool quiet = false;
+  size_t width = 100;
 };
 
-// A device of ALL that cannot run the network is left out. InvalidArgument: no sample could be run.
+// A device that is not there or cannot run the network is left out, for the check will say so. InvalidArgument: no
+// sample could be run.
 Result<ManyOutcome> RunSamples(const ManyArguments& arguments, const ManyRun& run,
                                const std::vector<AskedDevice>& devices);
 

@@ -295,10 +295,13 @@ Status Run::OpenSession() {
   options.inputs.exercise = options_.probe;
   options.inputs.exercised_layers = options_.layers;
   options.checks_devices = !options_.device.empty();
-  if (options_.many.given()) options.inputs.files = options_.many.FilesWithShapes();
+  if (options_.many.given()) {
+    const Sample sample = options_.many.OneWithShapes();
+    options.inputs.files = sample.files, options.inputs.values = sample.values;
+  }
   auto opened = Session::Open(options_.model.Files(), options);
   if (!opened.ok() && options_.many.given()) {  // that sample may be the broken one
-    options.inputs.files.clear();
+    options.inputs.files.clear(), options.inputs.values.clear();
     opened = Session::Open(options_.model.Files(), options);
   }
   if (!opened.ok()) return opened.status();
@@ -312,7 +315,7 @@ Status Run::OpenSession() {
 }
 
 Status Run::TakeWorstSample() {
-  ManyRun run{graph_, {}, options_.output.quiet};
+  ManyRun run{graph_, {}, options_.output.quiet, static_cast<size_t>(options_.output.quiet ? 1000 : OutputWidth())};
   PLUMB_ASSIGN_OR_RETURN(run.options.inputs, options_.input.Read(options_.model.seed));
   run.options.network = network_options_;
   run.options.network.device_index = options_.run.device_index;
@@ -325,10 +328,11 @@ Status Run::TakeWorstSample() {
         Status::InvalidArgument(fmt::format("{} of {} samples could not be run (above)", outcome.failed, outcome.all)));
   }
   const Sample& worst = outcome.worst;
-  Say(PrintableLine(fmt::format("The worst sample, '{}', layer by layer:", worst.name)) + "\n");
+  if (outcome.ran) Say(PrintableLine(fmt::format("The worst sample, '{}', layer by layer:", worst.name)) + "\n");
   InputOptions inputs = run.options.inputs;
   inputs.files = worst.files;
   inputs.values = worst.values;
+  if (!worst.values.empty()) inputs.name = fmt::format("sample {} of {}", worst.name, options_.many.samples);
   PLUMB_ASSIGN_OR_RETURN(inputs_, PrepareInputs(inputs, *graph_));
   for (const std::string& file : worst.files) result_.checked.reproduce += " -i " + ShellQuoted(file);
   if (worst.files.empty()) result_.checked.reproduce += " --inputs " + ShellQuoted(options_.many.samples);

@@ -38,13 +38,17 @@ struct SampleResult {
   double margin = 0, moved = 0;
 };
 
+// Whether `a` stands before `b`: its answer changed, or differs more; what could not be run comes last.
+bool IsWorse(const SampleResult& a, const SampleResult& b);
+
 struct ManyOptions {
   std::string device;
   NetworkOptions network;
   InputOptions inputs;  // how files are read; its files and values are the samples'
-  // JSON lines of what is done; what stands there already is not run again. Empty: none.
+  // JSON lines of what is done, on one device or several. What stands there of the same input values is not run again.
+  // Empty: none.
   std::string results;
-  std::string model;                                                      // for the first line of `results`
+  std::string model;  // its name, for the first line of `results`; a checksum beside it says which network it is
   std::function<void(int64_t done, const std::string& sample)> progress;  // or empty
 };
 
@@ -54,12 +58,13 @@ struct ManyReport {
   double low = 0, high = 1;                           // 95 % interval of the share that agrees (Wilson)
 };
 
-// InvalidArgument: `results` is of another model or device. A sample that cannot be run is its own result.
+// InvalidArgument: `results` is of another network or of other options. A sample that cannot be run is its own result.
+// The dump that the environment may ask for is not written here.
 Result<ManyReport> CheckMany(const std::shared_ptr<const Graph>& graph, const std::vector<Sample>& samples,
                              const ManyOptions& options);
 
-// A line of counts, and a table of the `most` worst samples.
-std::string FormatMany(const ManyReport& report, const std::string& device, int most);
+// A line of counts, and a table of the `most` worst samples, in lines of that width.
+std::string FormatMany(const ManyReport& report, const std::string& device, int most, size_t width = 100);
 
 }  // namespace plumb
 
