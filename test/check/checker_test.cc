@@ -129,6 +129,10 @@ TEST(Checker, NoticesABlobThatChangesBetweenLayers) {
   const RunReport report = Check([](const float* x, float*, int64_t) { const_cast<float*>(x)[0] += 1; });
   EXPECT_EQ(report.verdict, Verdict::kWrong);
   EXPECT_NE(report.layers[2].reason.find("changed between"), std::string::npos);
+  const OutputEffect& effect = report.outputs[0].effect;
+  ASSERT_EQ(effect.layers.size(), 1u);
+  EXPECT_EQ(effect.layers[0].position, 2) << "the step that read what nobody wrote";
+  EXPECT_NEAR(effect.layers[0].share, 1, 1e-3);
 }
 
 TEST(Checker, RefusesANetworkWithoutItsWeights) {

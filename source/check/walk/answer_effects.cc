@@ -70,7 +70,7 @@ void AnswerEffects::RunStep(const LayerGroup& group, const BlobTable& blobs, con
   for (Fork& fork : forks_) fork.lost = fork.lost || !run(&fork.with) || !run(&fork.healed);
 }
 
-void AnswerEffects::NoteStep(size_t position, const StepRecord& record, bool waits) {
+void AnswerEffects::NoteStep(size_t position, const StepRecord& record, const BlobTable& blobs, bool waits) {
   const std::vector<Tensor>& replay = record.replay.values;
   if (!HasItsShapes(record)) return NoteUnknown(record.group);
   const auto like = [waits](const Fork& fork) { return fork.waits == waits; };
@@ -83,7 +83,13 @@ void AnswerEffects::NoteStep(size_t position, const StepRecord& record, bool wai
     for (size_t i = 0; i < replay.size(); ++i) written[record.group.outputs[i].blob] = record.device[i];
     fork.lost = !fork.with.SetInputs(device_).ok() || !fork.healed.SetInputs(device_).ok() ||
                 !fork.with.SetInputs(written).ok();
-    fork.healed.Take(record.group, replay);
+    if (record.changed.empty()) {
+      fork.healed.Take(record.group, replay);
+    } else {  // from what its layers wrote; the replay is of what it read
+      const std::vector<Tensor> inputs = fork.healed.InputsOf(record.group, blobs, record.inputs);
+      fork.lost = fork.lost || inputs.size() != record.group.inputs.size() ||
+                  !fork.healed.Run(record.group, inputs, blobs).ok();
+    }
     forks_.push_back(std::move(fork));
   }
   for (size_t i = 0; i < record.device.size(); ++i) device_[record.group.outputs[i].blob] = record.device[i];

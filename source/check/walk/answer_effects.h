@@ -29,7 +29,7 @@ class AnswerEffects {
   // Every fork goes through the step, by the reference. constants: of the group's inputs, as OwnRun::InputsOf has them.
   void RunStep(const LayerGroup& group, const BlobTable& blobs, const std::vector<Tensor>& constants);
   // Of a step that was judged; a wrong one forks the run. waits: its verdict may still change.
-  void NoteStep(size_t position, const StepRecord& record, bool waits);
+  void NoteStep(size_t position, const StepRecord& record, const BlobTable& blobs, bool waits);
   // Of a step whose values nobody has: what reads them cannot be forked behind it.
   void NoteUnknown(const LayerGroup& group);
   void Release(const std::string& blob);
@@ -41,7 +41,7 @@ class AnswerEffects {
     size_t position = 0;
     bool waits = false;
     bool lost = false;    // a step could not be replayed
-    OwnRun with, healed;  // the step's own values, its replay's
+    OwnRun with, healed;  // the step's own values; its replay's, from what was written where memory is shared wrongly
   };
   OutputEffect EffectOn(const RunReport& run, const OutputSummary& output) const;
 

@@ -142,7 +142,7 @@ Status Lockstep::After(const LayerEvent& event) {
   }
   if (options_.inherited) {
     effects_.RunStep(record->group, *scene_.blobs, record->inputs);
-    effects_.NoteStep(report_.layers.size(), *record, waits);
+    effects_.NoteStep(report_.layers.size(), *record, *scene_.blobs, waits);
   }
   Release(event.step());
   report_.layers.push_back(std::move(report));
