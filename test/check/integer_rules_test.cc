@@ -281,6 +281,8 @@ TEST(IntegerRules, LeakyReluBelowZero) {
   step.base.resources["slope"] = slope;
   EXPECT_EQ(By("TFLite's rule for leaky ReLU", step), (Integers{-1, 3, -1, 100}));
   EXPECT_EQ(By("XNNPACK's rule for leaky ReLU", step), (Integers{0, 3, -1, 100}));
+  step.scale = 1e-30f;  // a ratio that no factor of 8 bits stands for
+  EXPECT_TRUE(By("XNNPACK's rule for leaky ReLU", step).empty());
 }
 
 TEST(IntegerRules, TflitePRelu) {

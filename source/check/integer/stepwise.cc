@@ -59,40 +59,33 @@ Status RunSerialAverage(const ReferenceArgs& args) {
   return Status::Ok();
 }
 
-// round(x / scale + zero point), all in f32.
-Status RunQuantizeBehindZero(const ReferenceArgs& args) {
+// f32 arithmetic of x, scale and zero point, and then into the range.
+template <double (*rounded)(float x, float scale, double zero)>
+Status RunQuantizeInF32(const ReferenceArgs& args) {
   PLUMB_ASSIGN_OR_RETURN(const QuantShape shape, ResolveQuant(args.layer, InfosOf(args)));
   PLUMB_ASSIGN_OR_RETURN(const Tensor scale, args.inputs[1]->ConvertedTo(DType::kF32));
   const double* x = args.inputs[0]->data<double>();
   int64_t* y = args.outputs[0]->data<int64_t>();
   for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
     const int64_t at = shape.ScaleOf(i);
-    const float zero = args.inputs.size() > 2 ? static_cast<float>(args.inputs[2]->ValueAt(at)) : 0;
-    const float steps = static_cast<float>(x[i]) / scale.data<float>()[at] + zero;
-    if (std::isnan(steps)) return Status::NotSupported("NaN");
-    const double rounded = std::nearbyint(static_cast<double>(steps));
-    y[i] = static_cast<int64_t>(std::clamp(rounded, static_cast<double>(shape.low), static_cast<double>(shape.high)));
+    const double zero = args.inputs.size() > 2 ? args.inputs[2]->ValueAt(at) : 0;
+    const double value = rounded(static_cast<float>(x[i]), scale.data<float>()[at], zero);
+    if (std::isnan(value)) return Status::NotSupported("NaN");
+    y[i] = static_cast<int64_t>(std::clamp(value, static_cast<double>(shape.low), static_cast<double>(shape.high)));
   }
   return Status::Ok();
 }
 
+// round(x / scale + zero point), all in f32.
+double RoundedBehindZero(float x, float scale, double zero) {
+  return static_cast<double>(std::nearbyint(x / scale + static_cast<float>(zero)));
+}
+
 // round(x / scale) + zero point, or x times f32(1 / scale), halves away from zero or to even.
 template <bool kDivides, bool kToEven>
-Status RunQuantizeByF32(const ReferenceArgs& args) {
-  PLUMB_ASSIGN_OR_RETURN(const QuantShape shape, ResolveQuant(args.layer, InfosOf(args)));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor scale, args.inputs[1]->ConvertedTo(DType::kF32));
-  const double* x = args.inputs[0]->data<double>();
-  int64_t* y = args.outputs[0]->data<int64_t>();
-  for (int64_t i = 0; i < args.outputs[0]->NumElements(); ++i) {
-    const int64_t at = shape.ScaleOf(i);
-    const float value = static_cast<float>(x[i]), own = scale.data<float>()[at];
-    const float steps = kDivides ? value / own : value * (1 / own);
-    if (std::isnan(steps)) return Status::NotSupported("NaN");
-    const double rounded = static_cast<double>(kToEven ? std::nearbyint(steps) : std::round(steps)) +
-                           (args.inputs.size() > 2 ? args.inputs[2]->ValueAt(at) : 0);
-    y[i] = static_cast<int64_t>(std::clamp(rounded, static_cast<double>(shape.low), static_cast<double>(shape.high)));
-  }
-  return Status::Ok();
+double RoundedByF32(float x, float scale, double zero) {
+  const float steps = kDivides ? x / scale : x * (1 / scale);
+  return static_cast<double>(kToEven ? std::nearbyint(steps) : std::round(steps)) + zero;
 }
 
 // Operators whose f64 reference, rounded to f32 at the end, is what a correct f32 instruction gives.
@@ -145,14 +138,14 @@ StepKernel KernelOfAverages(OpKind kind) {
   switch (kind) {
     case OpKind::kPooling:
     case OpKind::kPlumbAveragePool: return RunSerialAverage;
-    case OpKind::kPlumbQuantizeLinear: return RunQuantizeBehindZero;
+    case OpKind::kPlumbQuantizeLinear: return RunQuantizeInF32<RoundedBehindZero>;
     default: return nullptr;
   }
 }
 
 template <bool kDivides, bool kToEven>
 StepKernel KernelOfQuantize(OpKind kind) {
-  return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeByF32<kDivides, kToEven> : nullptr;
+  return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeInF32<RoundedByF32<kDivides, kToEven>> : nullptr;
 }
 
 }  // namespace

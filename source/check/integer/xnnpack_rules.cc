@@ -62,9 +62,10 @@ bool XnnpackLeakyRelu(const IntegerStep& step, std::vector<int64_t>* integers) {
   float slope = 0;
   if (!LeakySlopeOf(step, &slope)) return false;
   const IntegerOperand& x = step.operands[0];
-  const float ratio = x.scale / step.scale;
+  const float ratio = x.scale / step.scale, below_zero = ratio * slope;
+  if (!(std::fabs(ratio) < 0x1p20f && std::fabs(below_zero) < 0x1p20f)) return false;
   const auto above = static_cast<int64_t>(std::nearbyint(256 * ratio));
-  const auto below = static_cast<int64_t>(std::nearbyint(256 * (ratio * slope)));
+  const auto below = static_cast<int64_t>(std::nearbyint(256 * below_zero));
   for (size_t i = 0; i < integers->size(); ++i) {
     const auto whole = static_cast<int64_t>(x.whole.data<double>()[i]);
     const int64_t rounded = (whole * (whole >= 0 ? above : below) + 128) >> 8;
