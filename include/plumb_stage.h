@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* layout ("HWC"), color ("RGB"), library ("OpenCV 4.6.0") and parameters may be NULL. parameters: the inside of a JSON
- * object. 0; -1 when it could not be written. */
+ * object. 0; -1 when it could not be written, or name, data, dtype or dims say nothing that can be. */
 int plumb_dump_stage(const char* name, const void* data, plumb_dtype dtype, int rank, const int64_t* dims,
                      const char* layout, const char* color, const char* library, const char* parameters);
 
@@ -171,13 +171,22 @@ static int plumb__stage_manifest(void) {
   if (ferror(file) != 0 || fclose(file) != 0 || rename(part, path) != 0) return plumb__stage_fail("write", path);
   return 0;
 }
+static int plumb__stage_writable(const char* name, const void* data, plumb_dtype dtype, int rank, const int64_t* dims) {
+  const int known = (int)dtype >= 0 && (size_t)dtype < sizeof(plumb__dtypes) / sizeof(plumb__dtypes[0]);
+  if (name == NULL || data == NULL || !known || rank < 0 || rank > 8 || (rank > 0 && dims == NULL)) return 0;
+  for (int i = 0; i < rank; ++i) {
+    if (dims[i] < 0) return 0;
+  }
+  return PLUMB__LITTLE;
+}
 int plumb_dump_stage(const char* name, const void* data, plumb_dtype dtype, int rank, const int64_t* dims,
                      const char* layout, const char* color, const char* library, const char* parameters) {
   const char* wanted = getenv("DUMP_STAGE_DIR");
   char plain[128], path[PLUMB__TEXT + 160], sample[32];
   FILE* text;
   if (wanted == NULL || *wanted == '\0') return 0;
-  if (rank < 0 || rank > 8 || !PLUMB__LITTLE) return errno = EINVAL, plumb__stage_fail("write the values of", name);
+  if (!plumb__stage_writable(name, data, dtype, rank, dims))
+    return errno = EINVAL, plumb__stage_fail("write the values of", name == NULL ? "(no name)" : name);
   if (plumb__stage_claim(wanted) != 0) return -1;
   if (plumb__stage.sample[0] == '\0' ||
       (!plumb__stage.named && plumb__stage.stages > 0 && strcmp(plumb__stage.first, name) == 0)) {
