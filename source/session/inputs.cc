@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "check/integer/integer_rules.h"
 #include "graph/file_order.h"
 #include "graph/input_ranges.h"
 #include "interop/tensor_set.h"
@@ -72,9 +73,7 @@ Result<Tensor> WithChannelsLast(const Tensor& tensor) { return Reordered(tensor,
 Result<Tensor> WithChannelsFirst(const Tensor& tensor) { return Reordered(tensor, {0, 3, 1, 2}); }
 
 // Of the model's images.
-std::string OwnLayout(const Graph& graph) {
-  return EndsWith(graph.source, ".tflite") || !graph.file_axes.empty() ? "NHWC" : "NCHW";
-}
+std::string OwnLayout(const Graph& graph) { return IsOfTflite(graph) || !graph.file_axes.empty() ? "NHWC" : "NCHW"; }
 
 Status CheckLayout(const std::string& layout) {
   if (layout.empty() || layout == "NHWC" || layout == "NCHW") return Status::Ok();

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "format/onnx/extract.h"
+#include "plumb/model.h"
 #include "plumb/tensor_file.h"
 #include "plumb/tool/file.h"
 #include "plumb/tool/printing.h"
@@ -29,7 +30,8 @@ for one, found in zip(session.get_outputs(), outputs):
     off = np.abs(found.astype(np.float64) - reference[one.name])
     bound = tau[one.name] if one.name in tau else np.zeros_like(off)
     excess = np.max(np.divide(off, bound, out=np.where(off == 0, 0.0, np.inf), where=bound > 0), initial=0)
-    print(f"{one.name}: largest difference {off.max(initial=0):.3g}, E {excess:.3g}: {'wrong' if excess > 4 else 'right'}")
+    verdict = "wrong" if excess > 4 else "right"
+    print(f"{one.name}: largest difference {off.max(initial=0):.3g}, E {excess:.3g}: {verdict}")
 )";
 
 // The members as a graph of their own, on the inputs as the device read them.
@@ -133,13 +135,17 @@ Status WriteStepCase(const std::string& folder, const ModelFiles& model, const G
   PLUMB_RETURN_IF_ERROR(SaveModel(part, folder + "/case"));
   PLUMB_RETURN_IF_ERROR(WriteTensors(folder + "/inputs.npz", made.inputs()));
   PLUMB_RETURN_IF_ERROR(WriteSides(folder, step));
-  const bool is_onnx = EndsWith(model.structure, ".onnx");
+  const ModelFormat* format = FindModelFormat(model.structure);
+  const bool is_onnx = format != nullptr && std::string(format->type) == "ONNX";
   std::string without_onnx;
   if (is_onnx) {
-    std::filesystem::create_directories(folder + "/test_data_set_0", error);
+    const std::string data = folder + "/test_data_set_0";
+    std::filesystem::create_directories(data, error);
+    if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", data, error.message()));
     const Status written = WriteOnnxCase(folder, model.structure, graph, step, made.inputs());
     if (!written.ok() && written.code() != StatusCode::kNotSupported) return written;
     without_onnx = written.message();
+    if (!written.ok()) std::filesystem::remove(data, error);  // where nothing was written into it
     if (written.ok()) PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.py", kShow));
   }
   return WriteFile(folder + "/README.txt", CaseText(step, without_onnx, is_onnx));

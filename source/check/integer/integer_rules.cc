@@ -8,10 +8,10 @@
 #include <map>
 #include <optional>
 
-#include "base/text.h"
 #include "check/integer/cut_group.h"
 #include "check/integer/stepwise.h"
 #include "op/core/op.h"
+#include "plumb/model.h"
 
 namespace plumb {
 namespace {
@@ -116,7 +116,10 @@ bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole) {
   return true;
 }
 
-bool IsOfTflite(const Graph& graph) { return EndsWith(graph.source, ".tflite"); }
+bool IsOfTflite(const Graph& graph) {
+  const ModelFormat* format = FindModelFormat(graph.source);
+  return format != nullptr && std::string(format->type) == "TFLITE";
+}
 
 const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite) {
   const auto join = [](std::vector<std::vector<IntegerRule>> families) {
