@@ -8,7 +8,6 @@
 #include "stage/boxes.h"
 
 namespace plumb {
-namespace {
 
 const std::vector<Convention>& AllConventions() {
   static const std::vector<Convention> all = [] {
@@ -26,6 +25,8 @@ const std::vector<Convention>& AllConventions() {
   }();
   return all;
 }
+
+namespace {
 
 // The convention, and then red and blue exchanged.
 Convention ThenSwapped(const Convention& convention) {

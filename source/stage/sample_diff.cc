@@ -87,7 +87,10 @@ void SampleDiff::Measure(const Values& values, int i, int j, StageRow* row) cons
     row->max_abs = HUGE_VAL;
     row->reason = "NaN or infinities in other places";
   }
-  for (int64_t n = 0; n < row->count; ++n) row->differing += a.ValueAt(n) == b.ValueAt(n) ? 0 : 1;
+  for (int64_t n = 0; n < row->count; ++n) {
+    const double x = a.ValueAt(n), y = b.ValueAt(n);
+    row->differing += x == y || (std::isnan(x) && std::isnan(y)) ? 0 : 1;
+  }
   if (metrics.worst < 0) return;
   row->worst_original = metrics.worst_a;
   row->worst_port = metrics.worst_b;

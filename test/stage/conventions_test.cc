@@ -17,22 +17,8 @@ Picture RowOf(std::vector<float> values, bool bytes = true) {
   return {1, static_cast<int64_t>(values.size()), 1, bytes, std::move(values)};
 }
 
-std::vector<Convention> All() {
-  std::vector<Convention> list;
-  AddOrder(&list);
-  AddCrop(&list);
-  AddColour(&list);
-  AddResizeNearest(&list);
-  AddResizeOpenCv(&list);
-  AddResizePillow(&list);
-  AddResizeTorch(&list);
-  AddScores(&list);
-  AddBoxes(&list);
-  return list;
-}
-
 std::vector<float> Made(const std::string& name, const Picture& before, const PictureTarget& target) {
-  for (const Convention& convention : All()) {
+  for (const Convention& convention : AllConventions()) {
     if (convention.name != name) continue;
     const auto after = convention.run(before, target);
     return after.has_value() ? after->values : std::vector<float>{-1};
