@@ -305,19 +305,6 @@ Status WriteOutputs(const Options& o, const Network& network) {
   return WriteOutput(o.output, TnnTestText(outputs, o.values_only));
 }
 
-// DUMP_STAGE_DIR: the stages end with what the network gave.
-Status WriteOutputStages(const Network& network) {
-  if (!StagesWanted()) return Status::Ok();
-  StageInfo info;
-  info.kind = "model";
-  info.library = std::string("Plumb ") + Version();
-  for (const std::string& name : network.graph().outputs) {
-    PLUMB_ASSIGN_OR_RETURN(const Tensor value, network.ViewOutput(name));
-    PLUMB_RETURN_IF_ERROR(Stage("output " + name, value, info));
-  }
-  return Status::Ok();
-}
-
 Status RunOnce(Network* network, const NetworkInputs& inputs) {
   for (const auto& [name, value] : inputs.values) PLUMB_RETURN_IF_ERROR(network->LendInput(name, value));
   PLUMB_RETURN_IF_ERROR(network->Forward());

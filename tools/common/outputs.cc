@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "plumb/plumb.h"
+#include "plumb/stage.h"
 #include "plumb/tool/file.h"
 #include "plumb/tool/terminal.h"
 
@@ -70,6 +72,18 @@ Status CheckOutputFolder(const std::string& option, const std::string& path) {
 
 Status WriteOutput(const std::string& path, std::string_view bytes) {
   return path == "-" ? WriteData(bytes) : WriteFile(path, bytes);
+}
+
+Status WriteOutputStages(const Network& network) {
+  if (!StagesWanted()) return Status::Ok();
+  StageInfo info;
+  info.kind = "model";
+  info.library = std::string("Plumb ") + Version();
+  for (const std::string& name : network.graph().outputs) {
+    PLUMB_ASSIGN_OR_RETURN(const Tensor value, network.ViewOutput(name));
+    PLUMB_RETURN_IF_ERROR(Stage("output " + name, value, info));
+  }
+  return Status::Ok();
 }
 
 }  // namespace plumb

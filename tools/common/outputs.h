@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "plumb/network.h"
 #include "plumb/status.h"
 
 namespace plumb {
@@ -18,6 +19,9 @@ Status CheckOutputFolder(const std::string& option, const std::string& path);
 
 // WriteFile; "-" is standard output (WriteData of plumb/tool/terminal.h), whether reserved or not.
 Status WriteOutput(const std::string& path, std::string_view bytes);
+
+// DUMP_STAGE_DIR: the stages end with what the network gave.
+Status WriteOutputStages(const Network& network);
 
 }  // namespace plumb
 

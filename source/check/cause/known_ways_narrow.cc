@@ -271,12 +271,12 @@ class NarrowProposals {
       inputs.push_back({"the input's range / 255", (std::max(range.high, 0.0) - std::min(range.low, 0.0)) / 255});
     }
     AddOwnGrid(x);
-    const std::vector<double> largest = LargestWeights();
+    const std::vector<double> steps = StepsOf(Int8Weights(), c_.layer, *weight_);  // max |w| / 127
     for (const Scale& input : inputs) {
-      const double all = *std::max_element(largest.begin(), largest.end()) / 127 * input.value;
+      const double all = *std::max_element(steps.begin(), steps.end()) * input.value;
       grids_.push_back({fmt::format("{} times max |w| / 127", input.words), {all}});
       std::vector<double> each;
-      for (const double w : largest) each.push_back(w / 127 * input.value);
+      for (const double step : steps) each.push_back(step * input.value);
       if (static_cast<int64_t>(each.size()) == bias_->NumElements())
         grids_.push_back({fmt::format("{} times the channel's max |w| / 127", input.words), each});
     }
@@ -299,16 +299,6 @@ class NarrowProposals {
       each.push_back(step * FindGrid(*channel).step);
     }
     if (*std::max_element(each.begin(), each.end()) > 0) grids_.push_back({"the input's times the weights'", each});
-  }
-
-  std::vector<double> LargestWeights() const {
-    const ChannelDims d = ChannelsOf(c_.layer, weight_->shape());
-    std::vector<double> largest(static_cast<size_t>(d.channels), 0);
-    for (int64_t i = 0; i < weight_->NumElements(); ++i) {
-      double& w = largest[static_cast<size_t>(i / d.inner % d.channels)];
-      w = std::max(w, std::fabs(weight_->ValueAt(i)));
-    }
-    return largest;
   }
 
   double ScaleInFront() const {

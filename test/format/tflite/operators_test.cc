@@ -155,6 +155,21 @@ TEST(TfliteOperatorsTest, UpdatesAreAddedIntoZeros) {
   EXPECT_EQ(*found, (std::vector<double>{0, 10, 0, 0, 101}));
 }
 
+// One row of indices for each of the mask's true elements; the file says none of its dims.
+TEST(TfliteOperatorsTest, WhereCountsInRows) {
+  TfliteModel m;
+  TensorSpec truth, index;
+  truth.type = schema::TensorType::BOOL;
+  index.type = schema::TensorType::INT64;
+  const int mask = m.Constant<uint8_t>("mask", {2, 3}, {0, 1, 1, 1, 0, 0}, truth);
+  const int rows = m.Tensor("rows", {3, 2}, index), x = m.Input("x", {3, 2}), real = m.Tensor("real", {3, 2});
+  const int y = m.Tensor("y", {3, 2});
+  m.Op(Code::WHERE, {mask}, {rows});
+  m.Op(Code::CAST, {rows}, {real});
+  m.Op(Code::ADD, {real, x}, {y}, schema::CreateAddOptions(m.builder()));
+  ExpectRun(&m, {y}, {{0.5f}}, {0.5, 1.5, 0.5, 2.5, 1.5, 0.5});
+}
+
 // Where it would end outside it is moved inside.
 TEST(TfliteOperatorsTest, AnUpdateLiesInside) {
   TfliteModel m;

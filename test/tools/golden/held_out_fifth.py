@@ -4,7 +4,8 @@
 seen neither the code that finds causes nor their list, before the tool was asked once: it finds as much here as it
 finds of a stranger's faults: at first 27 of 48. Seven causes more were true in words that the list did not have; these
 were added when its writer had judged them so ("judged" below). onnx's reference evaluator computes every healthy layer
-from its inputs in the dump."""
+from its inputs in the dump. One list, longer than a file of code may be: it was written blind as a whole, and parts
+of it would each need this account."""
 import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
