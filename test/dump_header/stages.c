@@ -14,7 +14,7 @@ int main(void) {
     return 2;
   if (plumb_dump_stage("broken", scores, PLUMB_F32, 2, broken, NULL, NULL, NULL, NULL) != -1 ||
       plumb_dump_stage("broken", NULL, PLUMB_F32, 2, classes, NULL, NULL, NULL, NULL) != -1 ||
-      plumb_dump_stage("broken", scores, (plumb_dtype)99, 2, classes, NULL, NULL, NULL, NULL) != -1 ||
+      plumb_dump_stage("broken", scores, (plumb_dtype)(PLUMB_BOOL + 1), 2, classes, NULL, NULL, NULL, NULL) != -1 ||
       plumb_dump_stage(NULL, scores, PLUMB_F32, 2, classes, NULL, NULL, NULL, NULL) != -1)
     return 4;
   return plumb_dump_stage("softmax", scores, PLUMB_F32, 2, classes, NULL, NULL, NULL, NULL) == 0 ? 0 : 3;
