@@ -219,7 +219,7 @@ def main():
     options = parser.parse_args()
     if options.golden:
         packages.ensure(options.work / "onnxruntime", ["onnx", "onnxruntime", "numpy"], ["onnx", "onnxruntime"])
-    os.environ["PYTHONPATH"] = str(PYTHON)
+    os.environ.update(PYTHONPATH=str(PYTHON), PLUMB_BIN_DIR=options.bin)
     print("| model | X86: aligned / grey / not tested | shapes chosen | s | planted fault |\n|---|---|---|---|---|")
     failed = count = 0
     for package, (_, endings) in PACKAGES.items():
