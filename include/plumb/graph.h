@@ -34,7 +34,9 @@ struct Layer {
   std::shared_ptr<OpParam> param;           // never null after loading; treated as immutable
   std::map<std::string, Tensor> resources;  // by slot: "weight", "bias", "scale", "slope", ...
   std::vector<std::string> nodes;           // names of the source model's nodes; empty: the layer's own name
-  bool quantized = false;                   // TNN's Quantized / DynamicRangeQuantized prefixes
+  // Where the exporter says that the node was written, "net.py:6 in forward: y = self.conv(x)"; "": it does not.
+  std::string source_line;
+  bool quantized = false;  // TNN's Quantized / DynamicRangeQuantized prefixes
   bool dynamic_range_quantized = false;
 
   // The resource in that slot, or null when the layer has none.

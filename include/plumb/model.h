@@ -71,6 +71,7 @@ struct LoadOptions {
   OpenDims open_dims = OpenDims::kRefuse;
   // ONNX only: network inputs that become constants, of the declared dtype; a list takes the declared shape, too.
   std::map<std::string, Tensor> input_values;
+  bool source_lines = true;        // ONNX only: Layer::source_line; they hold paths of whoever exported the file
   Evaluator evaluator;             // ONNX only: folds constant floats; without it they stay layers
   ImportRecord* record = nullptr;  // ONNX only: filled when given; holds all constants that were folded in memory
   uint64_t max_bytes =

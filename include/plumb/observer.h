@@ -74,6 +74,7 @@ struct MemberInfo {
   std::string name;
   std::string type;
   std::vector<std::string> nodes;  // names in the source model
+  std::string source_line;         // Layer::source_line
 };
 
 struct StepInfo {

@@ -33,6 +33,7 @@ class LayerReport:
         cause: of a wrong or grey layer what explains it, or "".
         E, R: the largest introduced error in units of the rounding to be expected; its rms.
         introduced, inherited: max abs error of this step alone; of all before it.
+        source_lines: where the nodes were written, "net.py:6 in forward: y = self.conv(x)", if the exporter said it.
         outputs: the output blobs' names. shape: of the output that decided.
         json: all that there is (doc/check.md).
     """
@@ -47,6 +48,7 @@ class LayerReport:
         self.cause: str = data["cause"]
         self.kernel: str = data["kernel"]
         self.nodes: list[str] = data["nodes"]
+        self.source_lines: list[str] = data.get("source_lines", [])
         outputs = data["outputs"]
         self.outputs: list[str] = [output["blob"] for output in outputs]
         worst = max(outputs, key=_severity, default=None)

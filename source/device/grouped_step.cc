@@ -4,8 +4,8 @@
 namespace plumb {
 
 MemberInfo MemberOf(const Layer& layer) {
-  return {layer.index, layer.name, layer.type,
-          layer.nodes.empty() ? std::vector<std::string>{layer.name} : layer.nodes};
+  return {layer.index, layer.name, layer.type, layer.nodes.empty() ? std::vector<std::string>{layer.name} : layer.nodes,
+          layer.source_line};
 }
 
 PortInfo PortOf(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob) {

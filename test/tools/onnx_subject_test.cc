@@ -58,6 +58,22 @@ TEST(OnnxSubject, ARuntimeOfPlainLoopsIsAligned) {
   EXPECT_TRUE(Has(run.out, "ALIGNED: subject aligned; 3 of 3 steps")) << run.out;
 }
 
+TEST(OnnxSubject, TheReportSaysWhereANodeWasWritten) {
+  const std::string folder = TestFolder("onnx_subject");
+  OnnxModel m = Model();
+  m.graph().mutable_node(1)->set_doc_string("/home/me/net.py(7): forward\n");
+  WriteText(folder + "/m.onnx", m.Bytes());
+  for (const char* option : {"", " --no-source-lines"}) {
+    const auto run = RunTool("model_check", "-m " + folder + "/m.onnx -d NAIVE --full --html " + folder +
+                                                "/m.html --json " + folder + "/m.json" + option);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    const bool said = *option == '\0';
+    EXPECT_EQ(Has(run.out, "written at /home/me/net.py:7 in forward\n"), said) << run.out;
+    for (const char* file : {"/m.html", "/m.json"})
+      EXPECT_EQ(Has(ReadText(folder + file), "/home/me/net.py:7 in forward"), said) << file << option;
+  }
+}
+
 TEST(OnnxSubject, AnotherIndexIsWrong) {
   Subject subject(std::exp(0.7f));
   subject.i.data<int64_t>()[0] += 1;

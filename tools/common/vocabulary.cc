@@ -81,6 +81,7 @@ const std::vector<Word>& Words() {
       {"min-tested",      "",  {},                   Values::kOne},
       {"all",             "",  {},                   Values::kOne},
       {"full",            "",  {},                   Values::kOne},
+      {"no-source-lines", "",  {},                   Values::kOne},
       {"json",            "",  {},                   Values::kOutputFile},
       {"csv",             "",  {},                   Values::kOutputFile},
       {"junit",           "",  {},                   Values::kOutputFile},

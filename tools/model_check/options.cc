@@ -47,6 +47,8 @@ void Options::AddTo(CommandLine* c) {
       "--min-tested", &min_tested,
       "share (50% or 0.5) of steps, of values and of multiply-adds that must be compared, and every output with them, "
       "or the run is \"not tested\"; 0: any");
+  c->Flag("--no-source-lines", &no_source_lines,
+          "leave out where the nodes of an .onnx were written, which names files of its exporter");
   AddReports(c);
   for (const char* of_layers :
        {"--full", "--all", "--layers", "--extract", "--html", "--repeat", "--min-tested", "--csv", "--baseline"}) {

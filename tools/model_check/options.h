@@ -29,6 +29,7 @@ struct Options {
   FileOptions files;
   bool full = false;
   bool all = false;
+  bool no_source_lines = false;
   OutputOptions output;
   std::vector<std::string> layers;
   std::string min_tested = "50%";

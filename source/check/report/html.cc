@@ -114,6 +114,7 @@ PageJson ModelJson(const Graph* model) {
                       {"name", layer.name},
                       {"type", layer.type},
                       {"nodes", layer.nodes},
+                      {"source_line", layer.source_line},
                       {"reads", layer.inputs},
                       {"writes", layer.outputs}});
   }

@@ -98,6 +98,8 @@ Json ToJson(const LayerReport& layer, bool with_golden) {
   for (const MemberInfo& m : layer.step.members)
     json["members"].push_back({{"index", m.index}, {"name", m.name}, {"type", m.type}});
   json["nodes"] = NodesOf(layer.step);
+  const std::vector<std::string> lines = SourceLinesOf(layer.step);
+  if (!lines.empty()) json["source_lines"] = lines;
   json["device"] = layer.step.device;
   json["kernel"] = layer.step.kernel;
   json["kernel_detail"] = layer.step.detail;

@@ -103,6 +103,8 @@ void AddRow(const LayerReport& layer, const ReportStyle& style, TextTable* table
   std::string below = layer.reason.empty() ? "" : Indented(PrintableLine(layer.reason), 7, style);
   const bool known = layer.verdict == Verdict::kGrey && !layer.cause.empty();
   if (style.full || (layer.verdict >= Verdict::kGrey && !known)) {
+    for (const std::string& line : SourceLinesOf(layer.step))
+      below += Indented("written at " + PrintableLine(line), 7, style);
     for (const OutputReport& output : layer.outputs) below += Details(output, style);
   }
   const OutputReport* o = layer.Worst();

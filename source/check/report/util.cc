@@ -15,6 +15,15 @@ std::string TypesOf(const StepInfo& step) {
   return types;
 }
 
+std::vector<std::string> SourceLinesOf(const StepInfo& step) {
+  std::vector<std::string> lines;
+  for (const MemberInfo& member : step.members) {
+    const bool is_new = std::find(lines.begin(), lines.end(), member.source_line) == lines.end();
+    if (is_new && !member.source_line.empty()) lines.push_back(member.source_line);
+  }
+  return lines;
+}
+
 std::string Coordinates(int64_t index, const Shape& shape) {
   std::vector<int64_t> at(static_cast<size_t>(shape.rank()));
   for (int d = shape.rank() - 1; d >= 0; --d) {

@@ -17,6 +17,8 @@ std::string FormatJson(const CheckResult& result, int indent);
 
 // "Convolution+ReLU": the members' types in order.
 std::string TypesOf(const StepInfo& step);
+// Where its nodes were written, each place once.
+std::vector<std::string> SourceLinesOf(const StepInfo& step);
 
 // The network output that differs most between the device and the reference's own run.
 struct Agreement {

@@ -142,6 +142,7 @@ Builder::PendingLayer Builder::Pending(LayerSpec spec) const {
   pending.layer.type = op.name;
   pending.layer.name = node_name_;
   pending.layer.nodes = {node_name_};
+  pending.layer.source_line = source_line_;
   pending.layer.param = spec.param != nullptr ? std::move(spec.param) : op.make_param();
   pending.layer.resources = std::move(spec.resources);
   pending.layer.outputs.resize(spec.num_outputs);

@@ -51,7 +51,10 @@ class Builder {
       : evaluator_(std::move(evaluator)), max_bytes_(max_bytes), budget_(budget), record_(record) {}
 
   // The layers of one node lie between two marks.
-  void BeginNode(const std::string& node_name) { node_name_ = node_name; }
+  void BeginNode(const std::string& node_name, const std::string& source_line = "") {
+    node_name_ = node_name;
+    source_line_ = source_line;
+  }
   const std::string& node_name() const { return node_name_; }
   size_t NumLayers() const { return layers_.size(); }
   const std::string& TypeAt(size_t layer) const { return layers_[layer].layer.type; }
@@ -128,7 +131,7 @@ class Builder {
   ImportRecord* record_;
   bool ended_folding_ = false;
   uint64_t reserved_ = 0;
-  std::string node_name_;
+  std::string node_name_, source_line_;
   std::deque<Blob> blobs_;  // references stay valid while layers are added
   std::vector<PendingLayer> layers_, wholes_, folded_;
   std::vector<GraphInput> inputs_;

@@ -235,7 +235,7 @@ Status Importer::RunMapped(const NodeIr& node, const std::vector<Value>& inputs,
   const MapperRow* row = FindMapper(node.domain, node.op_type);
   if (NobodyReads(node) && CheckArity(row->arity, node, inputs).ok()) return Status::Ok();
   const auto opset = scope->opsets->find(node.domain);
-  builder_.BeginNode(NodeName(node, *scope));
+  builder_.BeginNode(NodeName(node, *scope), options_.source_lines ? node.source_line : "");
   NodeContext context(node, opset == scope->opsets->end() ? 7 : std::max(opset->second, 7), inputs, &builder_);
   const size_t before = builder_.NumLayers();
   Status status = CheckArity(row->arity, node, inputs);

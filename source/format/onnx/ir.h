@@ -100,6 +100,7 @@ struct NodeIr {
   std::string name, op_type, domain;
   std::vector<std::string> inputs, outputs;
   AttributeMap attributes;
+  std::string source_line;  // source_line.h
 };
 
 struct ValueInfoIr {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/onnx/proto_tensor.h"
+#include "format/onnx/source_line.h"
 
 namespace plumb::onnx {
 namespace {
@@ -47,6 +48,31 @@ class SourceStream : public google::protobuf::io::ZeroCopyInputStream {
   size_t at_ = 0;
   Status status_;
 };
+
+// NodeProto::metadata_props (field 9) is younger than Debian 12's libonnx, which keeps it unread.
+std::string StackOf(const ::onnx::NodeProto& proto) {
+  constexpr int kMetadataProps = 9;
+  const auto stack_of = [](const std::string& bytes) {
+    ::onnx::StringStringEntryProto entry;
+    const bool is_stack = entry.ParseFromString(bytes) && entry.key() == "pkg.torch.onnx.stack_trace";
+    return is_stack ? entry.value() : std::string();
+  };
+  const google::protobuf::Reflection& fields = *proto.GetReflection();
+  const auto* known = proto.GetDescriptor()->FindFieldByNumber(kMetadataProps);
+  for (int i = 0; known != nullptr && i < fields.FieldSize(proto, known); ++i) {
+    std::string stack = stack_of(fields.GetRepeatedMessage(proto, known, i).SerializeAsString());
+    if (!stack.empty()) return stack;
+  }
+  const auto& unknown = fields.GetUnknownFields(proto);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& field = unknown.field(i);
+    if (field.number() != kMetadataProps || field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    std::string stack = stack_of(field.length_delimited());
+    if (!stack.empty()) return stack;
+  }
+  return proto.doc_string();
+}
 
 class Reader {
  public:
@@ -134,6 +160,7 @@ class Reader {
     node->domain = Domain(proto->domain());
     node->inputs.assign(proto->input().begin(), proto->input().end());
     node->outputs.assign(proto->output().begin(), proto->output().end());
+    node->source_line = SourceLine(StackOf(*proto));
     for (auto& attribute : *proto->mutable_attribute()) {
       AttributeIr& ir = node->attributes[attribute.name()];
       PLUMB_RETURN_IF_ERROR(

@@ -67,6 +67,7 @@ function stepParts(step) {
     h('p', {}, verdictMark(layer.verdict), ' ', sentence(layer.reason)),
     layer.cause ? h('p', {}, h('b', {}, 'cause: '), sentence(layer.cause)) : '', pairs([
       ['type', step.types], ['fused of', members], ['nodes', layer.nodes.join(', ')],
+      ['written at', (layer.source_lines || []).join('; ')],
       ['kernel', [layer.kernel, layer.kernel_detail].filter(Boolean).join(', ')],
       ['asked before', layer.refused.join('; ')], ['ran on', layer.fallback ? layer.device : ''],
       ['time', layer.seconds ? `${shown(layer.seconds * 1e3)} ms` : '']
@@ -82,8 +83,8 @@ function layerParts(layer) {
     h('p', {},
       'This layer of the model is in no step of this run: it was judged with its neighbours, folded, or left out.'),
     pairs([
-      ['type', layer.type], ['nodes', layer.nodes.join(', ')], ['reads', layer.reads.join(', ')],
-      ['writes', layer.writes.join(', ')]
+      ['type', layer.type], ['nodes', layer.nodes.join(', ')], ['written at', layer.source_line],
+      ['reads', layer.reads.join(', ')], ['writes', layer.writes.join(', ')]
     ])
   ];
 }
