@@ -47,6 +47,7 @@ void BindCompare(nb::module_& module);
 void BindJudge(nb::module_& module);
 void BindStage(nb::module_& module);
 void BindMany(nb::module_& module);
+void BindReduce(nb::module_& module);
 
 }  // namespace plumb::python
 

@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
   BindJudge(m);
   BindStage(m);
   BindMany(m);
+  BindReduce(m);
 }
 
 #undef PyInit__core

@@ -22,6 +22,7 @@ from ._judge import Judged, Judgement, Tolerance, assert_close, judge, tolerance
 from ._many import ManyReport, check_many
 from ._model import Conversion, Model, convert, devices, load
 from ._network import Network, dump, run
+from ._reduce import ReduceReport, reduce
 from ._report import LayerReport, Report, Run
 from ._stage import StageReport, sample, stage, stage_diff, stage_match, stages_wanted
 from ._types import Device, Layer, Observer, Port, Step, TensorInfo
@@ -47,6 +48,7 @@ __all__ = [
     "Network",
     "Observer",
     "Port",
+    "ReduceReport",
     "Report",
     "Run",
     "StageReport",
@@ -65,6 +67,7 @@ __all__ = [
     "dump",
     "judge",
     "load",
+    "reduce",
     "run",
     "sample",
     "stage",

@@ -131,6 +131,12 @@ int ReadUntilEnd(pid_t child, const ProcessOptions& options, Pipe* out, Pipe* er
 
 }  // namespace
 
+std::string QuotedForShell(const std::string& argument) {
+  std::string quoted = "'";
+  for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
 ProcessResult RunProcess(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   ProcessResult result;
   Pipe out, err;

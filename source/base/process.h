@@ -33,6 +33,9 @@ struct ProcessResult {
 // arguments[0] is the program, looked up in PATH.
 ProcessResult RunProcess(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
+// One word of a command line for a shell (plumb/tool/remote.h).
+std::string QuotedForShell(const std::string& argument);
+
 }  // namespace plumb
 
 #endif  // PLUMB_BASE_PROCESS_H_

@@ -45,12 +45,6 @@ Status NotStarted(const std::string& what, const ProcessResult& process) {
 
 }  // namespace
 
-std::string QuotedForShell(const std::string& argument) {
-  std::string quoted = "'";
-  for (const char c : argument) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string LastLines(const std::string& text, size_t lines) {
   std::vector<std::string> found;
   for (size_t begin = 0; begin < text.size();) {

@@ -12,6 +12,7 @@
 #include "plumb/tensor_file.h"
 #include "plumb/tool/file.h"
 #include "plumb/tool/printing.h"
+#include "session/case_files.h"
 
 namespace plumb {
 namespace {
@@ -27,6 +28,8 @@ session = ort.InferenceSession(str(here / "model.onnx"), providers=["CPUExecutio
 given, reference, tau = (np.load(here / name) for name in ("inputs.npz", "reference.npz", "tau.npz"))
 outputs = session.run(None, {one.name: given[one.name] for one in session.get_inputs()})
 for one, found in zip(session.get_outputs(), outputs):
+    if one.name not in reference:
+        continue  # of a neighbour
     off = np.abs(found.astype(np.float64) - reference[one.name])
     bound = tau[one.name] if one.name in tau else np.zeros_like(off)
     excess = np.max(np.divide(off, bound, out=np.where(off == 0, 0.0, np.inf), where=bound > 0), initial=0)
@@ -95,60 +98,77 @@ Status WriteSides(const std::string& folder, const StepCase& step) {
 }
 
 // The reference as the model's dtype can hold it.
-Status WriteOnnxCase(const std::string& folder, const std::string& model, const Graph& graph, const StepCase& step,
-                     const std::vector<NamedTensor>& inputs) {
+Result<std::vector<NamedTensor>> RightOutputsOf(const Graph& graph, const StepCase& step) {
   std::vector<NamedTensor> outputs;
   for (size_t i = 0; i < step.reference.size(); ++i) {
     const PortInfo& port = step.report.step.outputs[i];
     PLUMB_ASSIGN_OR_RETURN(Tensor value, step.reference[i].ConvertedTo(graph.ModelDType(port.blob, port.dtype)));
     outputs.push_back({port.blob, std::move(value)});
   }
-  return onnx::WriteOnnxPart(model, folder, inputs, outputs);
+  return outputs;
 }
 
-std::string CaseText(const StepCase& step, const std::string& without_onnx, bool is_onnx) {
+std::string CaseText(const CaseContents& contents, const std::string& without_onnx) {
+  const StepCase& step = contents.step;
   const LayerReport& report = step.report;
   const OutputReport* worst = report.Worst();
   std::string text = fmt::format("Layer {} '{}' ({}) of {}: {}", report.step.index, Printable(report.step.name),
                                  Printable(report.step.type), report.step.device, VerdictName(report.verdict));
   if (worst != nullptr) text += fmt::format(", E {}, R {}", Number(worst->excess, 3), Number(worst->rms_excess, 3));
   for (const std::string& why : {report.reason, report.cause}) text += why.empty() ? "" : "; " + PrintableLine(why);
+  if (!contents.said.empty()) text += "\n" + PrintableLine(contents.said);
   text +=
       "\n\ninputs.npz     what it read\ndevice.npz     what it wrote\nreference.npz  what it should have written, "
       "float64\ntau.npz        the largest error that rounding explains, value by value\n\nAgain on any device:\n"
       "    model_check -m case.tnnproto -i inputs.npz -d X86\n";
-  if (!is_onnx) return text;
+  if (!contents.show.empty()) text += "\nWhere it was found:\n    sh show.sh\n";
+  if (contents.onnx.empty()) return text;
   if (!without_onnx.empty()) return text + "\nThere is no ONNX case: " + PrintableLine(without_onnx) + "\n";
   return text +
          "\nIn ONNX Runtime alone:\n    python3 show.py\n\nmodel.onnx and test_data_set_0/ are a case of ONNX's "
          "backend tests.\n";
 }
 
+// model.onnx and test_data_set_0/; the sentence that says why there is none.
+Result<std::string> WriteOnnxCase(const std::string& folder, const CaseContents& contents) {
+  const std::string data = folder + "/test_data_set_0";
+  std::error_code error;
+  std::filesystem::create_directories(data, error);
+  if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", data, error.message()));
+  const Status written = onnx::WriteOnnxPart(contents.onnx, folder, contents.inputs, contents.outputs);
+  if (written.ok()) {
+    PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.py", kShow));
+    return std::string();
+  }
+  if (written.code() != StatusCode::kNotSupported) return written;
+  std::filesystem::remove(data, error);  // where nothing was written into it
+  return written.message();
+}
+
 }  // namespace
 
-Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step) {
+Status WriteCaseContents(const std::string& folder, const CaseContents& contents) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", folder, error.message()));
+  PLUMB_RETURN_IF_ERROR(SaveModel(contents.graph, folder + "/case"));
+  PLUMB_RETURN_IF_ERROR(WriteTensors(folder + "/inputs.npz", contents.inputs));
+  PLUMB_RETURN_IF_ERROR(WriteSides(folder, contents.step));
+  std::string without_onnx;
+  if (!contents.onnx.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(without_onnx, WriteOnnxCase(folder, contents));
+  }
+  if (!contents.show.empty()) PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.sh", contents.show));
+  return WriteFile(folder + "/README.txt", CaseText(contents, without_onnx));
+}
+
+Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step) {
   CaseGraph made(graph, step);
   PLUMB_ASSIGN_OR_RETURN(const Graph part, made.Make());
-  PLUMB_RETURN_IF_ERROR(SaveModel(part, folder + "/case"));
-  PLUMB_RETURN_IF_ERROR(WriteTensors(folder + "/inputs.npz", made.inputs()));
-  PLUMB_RETURN_IF_ERROR(WriteSides(folder, step));
   const ModelFormat* format = FindModelFormat(model.structure);
   const bool is_onnx = format != nullptr && std::string(format->type) == "ONNX";
-  std::string without_onnx;
-  if (is_onnx) {
-    const std::string data = folder + "/test_data_set_0";
-    std::filesystem::create_directories(data, error);
-    if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", data, error.message()));
-    const Status written = WriteOnnxCase(folder, model.structure, graph, step, made.inputs());
-    if (!written.ok() && written.code() != StatusCode::kNotSupported) return written;
-    without_onnx = written.message();
-    if (!written.ok()) std::filesystem::remove(data, error);  // where nothing was written into it
-    if (written.ok()) PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.py", kShow));
-  }
-  return WriteFile(folder + "/README.txt", CaseText(step, without_onnx, is_onnx));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> outputs, RightOutputsOf(graph, step));
+  return WriteCaseContents(folder, {part, made.inputs(), outputs, is_onnx ? model.structure : "", step, "", ""});
 }
 
 }  // namespace plumb

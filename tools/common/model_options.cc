@@ -75,7 +75,8 @@ void ModelOptions::AddTo(CommandLine* c) {
   c->Positional("TNNMODEL", &second, "its weights, where they are not beside it", false);
   c->Add(
       "--model", &model,
-      "x.tnnproto (takes x.tnnmodel beside it, else generates weights), x.onnx or x.tflite, or with -p the x.tnnmodel");
+      "x.tnnproto (takes x.tnnmodel beside it, else generates weights), x.onnx or x.tflite, or with -p the x.tnnmodel; "
+      "the folder of a case that model_reduce wrote");
   c->Add("--proto", &proto, "x.tnnproto; -m then names the tnnmodel");
   c->Add("--model-type", &type, "TNN, ONNX or TFLITE: what the model's suffix says anyway");
   c->Add("--shape", &shapes,
@@ -103,6 +104,10 @@ Status ModelOptions::Resolve() {
       take(model_is_weights ? &weights : &structure, model, model_is_weights ? "the tnnmodel" : "the model"));
   if (structure.empty() && weights.empty() && instead != nullptr && !instead->empty()) return Status::Ok();
   if (structure.empty() && weights.empty()) return Status::InvalidArgument("which model? give it with -m x.tnnproto");
+  if (PathExists(structure + "/case.tnnproto")) {
+    case_folder = structure;
+    structure += "/case.tnnproto";
+  }
   const bool weights_alone = structure.empty() || (weights.empty() && EndsWith(structure, ".tnnmodel"));
   if (weights_alone) PLUMB_RETURN_IF_ERROR(FindProto(&structure, &weights));
   proto = weights.empty() ? "" : structure;

@@ -26,6 +26,8 @@ struct ModelOptions {
   const std::string* instead = nullptr;  // not an option: one of the tool's that may name where the model comes from
   bool keep_half = false;                // not an option: LoadOptions::keep_half
   bool skip_weights = false;             // not an option: LoadOptions::skip_weights
+  // Not an option: the folder that was named as the model, where it is a case (model_check --extract, model_reduce).
+  std::string case_folder;
 
   // The model's options and places. What they name is sorted out by the end of Parse.
   void AddTo(CommandLine* command_line);

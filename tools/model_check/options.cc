@@ -31,6 +31,11 @@ void Options::AddTo(CommandLine* c) {
   run.AddTo(c);
   input.samples = &many.samples;
   input.AddTo(c);
+  c->Check([this] {
+    const bool given = !input.files.empty() || !many.samples.empty();
+    if (!given && !model.case_folder.empty()) input.files.push_back(model.case_folder + "/inputs.npz");
+    return Status::Ok();
+  });
   many.AddTo(c);
   c->Flag("--probe", &probe, "draw many inputs and take the one that exercises the weakest layers most");
   c->Add("--write-inputs", &inputs_to, "FILE.npz: also write the network inputs there, for another runtime");

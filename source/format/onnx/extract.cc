@@ -16,36 +16,10 @@
 namespace plumb::onnx {
 namespace {
 
-int ElementType(DType dtype) {
-  switch (dtype) {
-    case DType::kF32: return ::onnx::TensorProto::FLOAT;
-    case DType::kF64: return ::onnx::TensorProto::DOUBLE;
-    case DType::kF16: return ::onnx::TensorProto::FLOAT16;
-    case DType::kBF16: return ::onnx::TensorProto::BFLOAT16;
-    case DType::kI8: return ::onnx::TensorProto::INT8;
-    case DType::kU8: return ::onnx::TensorProto::UINT8;
-    case DType::kI16: return ::onnx::TensorProto::INT16;
-    case DType::kU16: return ::onnx::TensorProto::UINT16;
-    case DType::kU32: return ::onnx::TensorProto::UINT32;
-    case DType::kI32: return ::onnx::TensorProto::INT32;
-    case DType::kI64: return ::onnx::TensorProto::INT64;
-    case DType::kBool: return ::onnx::TensorProto::BOOL;
-  }
-  return ::onnx::TensorProto::UNDEFINED;
-}
-
-void FillProto(const NamedTensor& named, ::onnx::TensorProto* proto) {
-  proto->Clear();
-  proto->set_name(named.name);
-  proto->set_data_type(ElementType(named.tensor.dtype()));
-  for (const int64_t dim : named.tensor.shape().dims()) proto->add_dims(dim);
-  proto->set_raw_data(named.tensor.raw(), named.tensor.bytes());
-}
-
 void Declare(const NamedTensor& named, ::onnx::ValueInfoProto* info) {
   info->set_name(named.name);
   auto* tensor = info->mutable_type()->mutable_tensor_type();
-  tensor->set_elem_type(ElementType(named.tensor.dtype()));
+  tensor->set_elem_type(TypeOf(named.tensor.dtype()));
   auto* shape = tensor->mutable_shape();
   for (const int64_t dim : named.tensor.shape().dims()) shape->add_dim()->set_dim_value(dim);
 }
@@ -130,7 +104,7 @@ class Part {
     PLUMB_ASSIGN_OR_RETURN(const ConstantIr read, ConvertTensor(&external, path_));
     if (read.value.empty())
       return Status::NotSupported(fmt::format("initialiser '{}' cannot be read: {}", stored.name(), read.why));
-    FillProto({stored.name(), read.value}, copy);
+    FillTensorProto(stored.name(), read.value, copy);
     return Status::Ok();
   }
 
@@ -164,13 +138,13 @@ Status WriteOnnxPart(const std::string& model, const std::string& folder, const 
   for (const NamedTensor& input : inputs) {
     if (!taken.Reads(input.name)) continue;
     Declare(input, graph->add_input());
-    FillProto(input, &proto);
+    FillTensorProto(input.name, input.tensor, &proto);
     PLUMB_RETURN_IF_ERROR(WriteProto(fmt::format("{}/test_data_set_0/input_{}.pb", folder, count++), proto));
   }
   count = 0;
   for (const NamedTensor& output : outputs) {
     Declare(output, graph->add_output());
-    FillProto(output, &proto);
+    FillTensorProto(output.name, output.tensor, &proto);
     PLUMB_RETURN_IF_ERROR(WriteProto(fmt::format("{}/test_data_set_0/output_{}.pb", folder, count++), proto));
   }
   return WriteProto(folder + "/model.onnx", part);

@@ -4,6 +4,8 @@
 
 #include "format/onnx/extract.h"
 #include "format/onnx/parse.h"
+#include "format/onnx/small_model.h"
+
 namespace plumb::onnx {
 namespace {
 
@@ -23,5 +25,13 @@ Status WriteOnnxPart(const std::string& model, const std::string&, const std::ve
                      const std::vector<NamedTensor>&) {
   return Missing(model);
 }
+
+struct SmallModel::Impl {};
+Result<SmallModel> SmallModel::Open(const std::string& path) { return Missing(path); }
+std::vector<ModelSize> SmallModel::Sizes() const { return {}; }
+Status SmallModel::Cut(const ModelSize&, int64_t, int64_t) { return Missing("part"); }
+bool SmallModel::HasInput(const std::string&) const { return false; }
+void SmallModel::SetInputShape(const std::string&, const Shape&) {}
+Status SmallModel::Write(const std::string& path) const { return Missing(path); }
 
 }  // namespace plumb::onnx

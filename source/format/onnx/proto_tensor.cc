@@ -227,4 +227,12 @@ Result<ConstantIr> ConvertTensor(TensorProto* proto, const std::string& model_pa
   return constant;
 }
 
+void FillTensorProto(const std::string& name, const Tensor& tensor, ::onnx::TensorProto* proto) {
+  proto->Clear();
+  proto->set_name(name);
+  proto->set_data_type(TypeOf(tensor.dtype()));
+  for (const int64_t dim : tensor.shape().dims()) proto->add_dims(dim);
+  proto->set_raw_data(tensor.raw(), tensor.bytes());
+}
+
 }  // namespace plumb::onnx

@@ -15,6 +15,9 @@ namespace plumb::onnx {
 // empty and says why. Frees the message's raw data on the way. External data is read from the folder of `model_path`.
 Result<ConstantIr> ConvertTensor(::onnx::TensorProto* proto, const std::string& model_path, bool skip_weights = false);
 
+// The other way round: what the message held is gone.
+void FillTensorProto(const std::string& name, const Tensor& tensor, ::onnx::TensorProto* proto);
+
 }  // namespace plumb::onnx
 
 #endif  // PLUMB_FORMAT_ONNX_PROTO_TENSOR_H_

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a case that shows a fault: what WriteStepCase and Reduce write.
+#ifndef PLUMB_SESSION_CASE_FILES_H_
+#define PLUMB_SESSION_CASE_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "plumb/check.h"
+#include "plumb/tensor_file.h"
+
+namespace plumb {
+
+struct CaseContents {
+  const Graph& graph;                       // the whole case
+  const std::vector<NamedTensor>& inputs;   // in the model's dtypes
+  const std::vector<NamedTensor>& outputs;  // right ones, in the model's dtypes, of the ONNX case
+  std::string onnx;                         // the file that the nodes are taken from; empty: none
+  const StepCase& step;                     // that is wrong
+  std::string show;                         // what a shell runs to show it again; empty: README.txt's command
+  std::string said;                         // sentences for README.txt
+};
+
+// Makes the folder. IoError where it cannot be written.
+Status WriteCaseContents(const std::string& folder, const CaseContents& contents);
+
+}  // namespace plumb
+
+#endif  // PLUMB_SESSION_CASE_FILES_H_

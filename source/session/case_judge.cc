@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/case_judge.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "base/process.h"
+#include "plumb/plumb.h"
+#include "plumb/tool/interrupt.h"
+#include "session/graph_values.h"
+
+namespace plumb {
+namespace {
+
+constexpr double kWholeSeconds = 3600;  // of a command on the whole model
+
+std::string LastWords(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+bool IsEmptyFolder(const std::string& folder) {
+  std::error_code error;
+  return std::filesystem::is_empty(folder, error) || error;
+}
+
+}  // namespace
+
+std::string FilledCommand(std::string command, const std::map<std::string, std::string>& values) {
+  for (const auto& [name, value] : values) {
+    const std::string mark = "{" + name + "}";
+    for (size_t at = command.find(mark); at != std::string::npos; at = command.find(mark, at + value.size()))
+      command.replace(at, mark.size(), value);
+  }
+  return command;
+}
+
+// `timeout` ends all that the shell has started.
+Status RunShell(const std::string& command, double seconds) {
+  ProcessOptions options;
+  options.merge = true;
+  const ProcessResult ended =
+      RunProcess({"timeout", "-k", "5", fmt::format("{:.1f}", seconds), "sh", "-c", command}, options);
+  if (!ended.error.empty()) return Status::InvalidArgument(ended.error);
+  if (ended.exit_code == 0) return Status::Ok();
+  constexpr int kTimedOut = 124;
+  if (ended.exit_code == kTimedOut)
+    return Status::InvalidArgument(fmt::format("the command took more than {:.0f} s", seconds));
+  return Status::InvalidArgument(
+      fmt::format("the command ended with exit code {}: {}", ended.exit_code, LastWords(ended.out)));
+}
+
+Status CaseJudge::Dump(const std::string& model, const std::string& inputs, const std::string& dump,
+                       double seconds) const {
+  std::error_code error;
+  std::filesystem::create_directories(dump, error);
+  if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", dump, error.message()));
+  const std::string command = FilledCommand(
+      options_.command,
+      {{"model", QuotedForShell(model)}, {"inputs", QuotedForShell(inputs)}, {"dump", QuotedForShell(dump)}});
+  PLUMB_RETURN_IF_ERROR(RunShell(command, seconds));
+  if (!IsEmptyFolder(dump)) return Status::Ok();
+  return Status::InvalidArgument("the command wrote nothing into {dump}");
+}
+
+Result<JudgedModel> CaseJudge::Judge(const ModelFiles& model, SessionOptions options, double seconds,
+                                     CheckOptions check) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const Interrupter limit(
+      [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds; });
+  JudgedModel judged;
+  options.checks_devices = !runs_command();
+  PLUMB_ASSIGN_OR_RETURN(judged.session, Session::Open(model, options));
+  if (runs_command()) {
+    PLUMB_ASSIGN_OR_RETURN(judged.report, judged.session->JudgeSubject(std::move(check)));
+    return judged;
+  }
+  NetworkOptions network = options_.network;
+  std::set<std::string> names;
+  for (const Layer& layer : judged.session->graph()->layers) names.insert(layer.name);
+  for (auto it = network.kernels.begin(); it != network.kernels.end();)
+    it = names.count(it->first) > 0 ? std::next(it) : network.kernels.erase(it);
+  PLUMB_ASSIGN_OR_RETURN(judged.report, judged.session->CheckDevice(options_.device, network, std::move(check)));
+  return judged;
+}
+
+Result<JudgedModel> CaseJudge::JudgeWhole(const ModelFiles& model, const std::string& work) {
+  SessionOptions options = session_;
+  if (runs_command()) {
+    const std::string inputs = work + "/inputs.npz";
+    if (gives_inputs()) {
+      SessionOptions own = session_;
+      own.checks_devices = true;  // every input is needed
+      PLUMB_ASSIGN_OR_RETURN(const auto opened, Session::Open(model, own));
+      std::vector<NamedTensor> tensors;
+      for (const auto& [name, value] : opened->inputs().values) tensors.push_back({name, value});
+      PLUMB_RETURN_IF_ERROR(WriteTensors(inputs, tensors));
+      options.inputs.files = {inputs};
+      options.inputs.values.clear();
+    }
+    options.subject.path = work + "/dump";
+    PLUMB_RETURN_IF_ERROR(Dump(model.structure, inputs, options.subject.path, kWholeSeconds));
+  }
+  PLUMB_ASSIGN_OR_RETURN(JudgedModel judged, Judge(model, std::move(options), kWholeSeconds, {}));
+  // A part of one step would be judged as whatever explains that step.
+  const std::string& as = judged.report.judged_as;  // "NCHW, fp32+winograd"
+  const size_t comma = as.find(", ");
+  if (comma != std::string::npos) {
+    const auto arithmetic = ParseArithmetic(as.substr(comma + 2));
+    if (arithmetic.ok()) session_.arithmetic = *arithmetic;
+    const std::string layout = as.substr(0, comma);
+    if (layout == "NCHW" || layout == "NHWC") session_.pairing.layout = layout;
+  }
+  session_.load.input_shapes.clear();  // a part has its own inputs
+  session_.load.open_shapes.clear();
+  session_.load.input_values.clear();
+  session_.inputs = InputOptions();
+  return judged;
+}
+
+Result<JudgedModel> CaseJudge::JudgePart(const std::string& model, const std::string& inputs, const std::string& work,
+                                         double seconds, CheckOptions check) const {
+  SessionOptions options = session_;
+  options.inputs.files = {inputs};
+  if (runs_command()) {
+    options.subject.path = work + "/dump";
+    PLUMB_RETURN_IF_ERROR(Dump(model, inputs, options.subject.path, seconds));
+    if (!gives_inputs()) options.inputs.files.clear();
+  }
+  return Judge({model, ""}, std::move(options), seconds, std::move(check));
+}
+
+Result<std::map<std::string, Tensor>> CaseJudge::ValuesOf(const Session& session,
+                                                          const std::set<std::string>& blobs) const {
+  std::map<std::string, Tensor> values;
+  if (session.subject() != nullptr) {
+    for (const std::string& blob : blobs) {
+      if (!session.subject()->Has(blob)) continue;
+      PLUMB_ASSIGN_OR_RETURN(values[blob], session.subject()->Load(blob));
+    }
+  }
+  return GraphValues(session.graph(), session.inputs().values, runs_command() ? "" : options_.device, options_.network,
+                     blobs, std::move(values));
+}
+
+}  // namespace plumb

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plumb/tool/reduce.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "plumb/plumb.h"
+#include "plumb/tool/file.h"
+#include "session/reduce_step.h"
+
+namespace plumb {
+namespace {
+
+Status CheckReduceOptions(const ModelFiles& model, const ReduceOptions& options) {
+  if (model.structure.empty()) return Status::InvalidArgument("no model is named: what is reduced is a model");
+  if (options.device.empty() == options.command.empty())
+    return Status::InvalidArgument("a device or a command is reduced for, and not both: name one of them");
+  if (options.folder.empty()) return Status::InvalidArgument("no folder is named for the cases");
+  if (options.max_cases < 1)
+    return Status::InvalidArgument(fmt::format("max_cases: expected 1 or more, found {}", options.max_cases));
+  if (!(options.seconds > 0))
+    return Status::InvalidArgument(fmt::format("seconds: expected more than 0, found {}", options.seconds));
+  if (options.command.empty()) return CheckDeviceName(options.device);
+  for (const char* mark : {"{model}", "{dump}"}) {
+    if (options.command.find(mark) == std::string::npos)
+      return Status::InvalidArgument(fmt::format(
+          "the command '{}' lacks {}: it is given the model's file and a folder to dump into", options.command, mark));
+  }
+  const ModelFormat* format = FindModelFormat(model.structure);
+  if (format != nullptr && std::string(format->type) == "TFLITE")
+    return Status::NotSupported(fmt::format(
+        "model '{}': parts of a .tflite file are written as tnnproto, which that command cannot run", model.structure));
+  return Status::Ok();
+}
+
+// Of each operator and cause one, then the others; each in the order of execution.
+std::vector<const LayerReport*> ChooseWrong(const RunReport& report, size_t most) {
+  std::vector<const LayerReport*> first, others;
+  std::set<std::string> known;
+  for (const LayerReport& layer : report.layers) {
+    if (layer.verdict != Verdict::kWrong) continue;
+    (known.insert(layer.step.type + "\n" + layer.cause).second ? first : others).push_back(&layer);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  if (first.size() > most) first.resize(most);
+  return first;
+}
+
+}  // namespace
+
+Result<ReduceReport> Reduce(const ModelFiles& model, const SessionOptions& session, const ReduceOptions& options) {
+  PLUMB_RETURN_IF_ERROR(CheckReduceOptions(model, options));
+  SessionOptions own = session;
+  own.subject = own.golden = TensorSource();
+  own.run_onnxruntime = own.run_litert = false;
+  PLUMB_ASSIGN_OR_RETURN(const WorkFolder work, WorkFolder::Make("plumb-reduce"));
+  CaseJudge judge(options, std::move(own));
+  PLUMB_ASSIGN_OR_RETURN(const JudgedModel whole, judge.JudgeWhole(model, work.path()));
+  ReduceReport report;
+  report.model = model.structure;
+  report.judged = judge.name();
+  report.wrong_steps = whole.report.Count(Verdict::kWrong);
+  const size_t tested = whole.report.layers.size() - static_cast<size_t>(whole.report.Count(Verdict::kNotTested));
+  if (judge.runs_command() && tested == 0)
+    return Status::InvalidArgument("the command dumped no tensor that can be judged: " + whole.report.why_not_tested);
+  const std::vector<const LayerReport*> wrong = ChooseWrong(whole.report, static_cast<size_t>(options.max_cases));
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    report.cases.emplace_back();
+    const std::string name = fmt::format("case-{}", i + 1);
+    StepReducer reducer(model, whole, *wrong[i], judge, options, work.path() + "/" + name);
+    PLUMB_RETURN_IF_ERROR(reducer.Go(options.folder + "/" + name, &report.cases.back()));
+  }
+  return report;
+}
+
+}  // namespace plumb
