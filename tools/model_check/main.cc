@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "model_check/bundle.h"
 #include "model_check/operator.h"
 #include "model_check/options.h"
 #include "model_check/run.h"
@@ -20,6 +21,8 @@ constexpr const char* kExamples = R"(Examples:
   model_check -m net.tnnproto --subject dump/            judges what another runtime dumped
   model_check -m net.tnnproto -d X86 --golden ort.npz    NAIVE and X86 beside the original framework
   model_check --op Softmax --input x.npy --output y.npy  judges one kernel's output (--op Softmax --help)
+  model_check -m net.onnx --subject dump/ --bundle case.zip     the whole case, to hand over
+  model_check --environment mine.json yours.json         what differs between two of them
   DUMP_OUTPUT_BLOB=1 model_check -m net.tnnproto -d X86  also writes every blob to plumb_dump/
 Exit codes: 0 aligned, 1 misaligned or nothing compared, 2 bad usage or input, 3 device not available, 4 failure.)";
 
@@ -38,6 +41,7 @@ std::string EnvironmentAgain() {
 
 int Main(int argc, char** argv) {
   if (AsksForOperator(argc, argv)) return JudgeOperator(argc, argv);
+  if (AsksForEnvironments(argc, argv)) return ShowEnvironments(argc, argv);
   Options options;
   CommandLine command_line(
       "model_check", "Runs a network layer by layer on devices and judges every operator against a float64 reference.",
@@ -45,12 +49,12 @@ int Main(int argc, char** argv) {
   options.AddTo(&command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   options.again =
-      EnvironmentAgain() + command_line.Again({"--device",        "--subject",        "--json",     "--csv",
-                                               "--junit",         "--markdown",       "--html",     "--extract",
-                                               "--sarif",         "--model-explorer", "--baseline", "--update-baseline",
-                                               "--write-inputs",  "--inputs",         "--results",  "--full",
-                                               "--all",           "--quiet",          "--verbose",  "--color",
-                                               "--output-folder", "--failing-folder"});
+      EnvironmentAgain() +
+      command_line.Again(
+          {"--device",   "--subject",         "--json",         "--csv",        "--junit",         "--markdown",
+           "--html",     "--extract",         "--bundle",       "--with-model", "--sarif",         "--model-explorer",
+           "--baseline", "--update-baseline", "--write-inputs", "--inputs",     "--results",       "--full",
+           "--all",      "--quiet",           "--verbose",      "--color",      "--output-folder", "--failing-folder"});
   return Run(options).Go();
 }
 

@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 
+#include "common/outputs.h"
 #include "common/print.h"
+#include "common/vocabulary.h"
 
 namespace plumb {
 
@@ -43,6 +45,17 @@ void Options::AddTo(CommandLine* c) {
   c->Add("--extract", &extract,
          "DIR: write the first guilty step (with --layers: that one) as a model of its own, with its inputs and "
          "outputs, what they should be, and for an .onnx an ONNX backend test");
+  c->Add("--bundle", &bundle,
+         "FOLDER or FILE.zip: the whole case to hand over: reports, inputs, outputs, the guilty step, the environment; "
+         "without paths, user and host names");
+  c->Flag("--with-model", &with_model, "also put the model's files into the bundle");
+  c->OnlyWith("--with-model", {"--bundle"});
+  c->Check([this] {
+    const bool file = EndsWith(bundle, ".zip");
+    return bundle.empty() ? Status::Ok()
+           : file         ? CheckOutputFile("--bundle", bundle)
+                          : CheckOutputFolder("--bundle", bundle);
+  });
   foreign.AddTo(c);
   files.AddTo(c);
   c->Group("Check");
@@ -55,8 +68,8 @@ void Options::AddTo(CommandLine* c) {
   c->Flag("--no-source-lines", &no_source_lines,
           "leave out where the nodes of an .onnx were written, which names files of its exporter");
   AddReports(c);
-  for (const char* of_layers :
-       {"--full", "--all", "--layers", "--extract", "--html", "--repeat", "--min-tested", "--csv", "--baseline"}) {
+  for (const char* of_layers : {"--full", "--all", "--layers", "--extract", "--bundle", "--html", "--repeat",
+                                "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   ManyArguments::AddRulesTo(c);

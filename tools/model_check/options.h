@@ -22,7 +22,8 @@ struct Options {
   InputArguments input;
   ManyArguments many;
   bool probe = false;
-  std::string extract;
+  std::string extract, bundle;
+  bool with_model = false;
   int repeat = 0;
   std::string inputs_to;
   ForeignArguments foreign;

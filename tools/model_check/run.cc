@@ -94,6 +94,7 @@ Status Run::ParseAsked() {
 Status Run::Load() {
   PLUMB_ASSIGN_OR_RETURN(network_options_, options_.run.Apply());
   PLUMB_RETURN_IF_ERROR(ReadBaseline());
+  if (!options_.bundle.empty()) PLUMB_RETURN_IF_ERROR(bundle_.Begin());
   PLUMB_RETURN_IF_ERROR(OpenSession());
   PLUMB_ASSIGN_OR_RETURN(rule_, options_.files.Rule());
   if (!options_.files.reference.empty() && options_.input.files.empty()) {
@@ -130,8 +131,9 @@ CheckPlan Run::Plan() {
   plan.check.min_tested = min_tested_;
   plan.check.layers = options_.layers;
   plan.check.on_wrong = OnWrong();
-  if (!options_.extract.empty()) plan.check.on_step = [this](const StepCase& step) { return Extract(step); };
-  if (!options_.html.empty()) plan.check.picture_cells = PictureCells(graph_->layers.size());
+  if (!options_.extract.empty() || bundle_.begun())
+    plan.check.on_step = [this](const StepCase& step) { return Extract(step); };
+  if (!options_.html.empty() || bundle_.begun()) plan.check.picture_cells = PictureCells(graph_->layers.size());
   plan.inputs = &inputs_.values;
   plan.reproduce_golden = "--golden " + options_.foreign.golden;
   plan.reproduce_subject = "--subject " + options_.foreign.subject;
@@ -269,6 +271,10 @@ int Run::Finish() {
   if (!options_.html.empty()) write(options_.html, InOptionWords(FormatHtml(result_)));
   write(options_.sarif, FormatSarif(result_));
   write(options_.model_explorer, FormatModelExplorer(result_));
+  if (bundle_.begun()) {
+    const Status bundled = WriteBundleTo(options_.bundle);
+    if (!bundled.ok()) AddError(bundled);
+  }
   write(options_.json, FormatJson(result_));
   const Conclusion conclusion = Conclude(result_);
   if (!options_.output.quiet) Say(dump_log_.Lines());
@@ -347,6 +353,17 @@ Status Run::WriteInputs() const {
   return WriteTensors(options_.inputs_to, tensors);
 }
 
+Status Run::WriteBundleTo(const std::string& path) const {
+  CheckBundle::Contents contents{result_, inputs_.values, {}, options_.with_model, options_.input.files, "", ""};
+  contents.subject = options_.foreign.subject;
+  contents.golden = options_.foreign.golden;
+  for (const std::string& file : {options_.model.Files().structure, graph_ ? graph_->weights_source : std::string()})
+    if (!file.empty() && (contents.model.empty() || contents.model[0] != file)) contents.model.push_back(file);
+  for (const std::string& named : {contents.subject, contents.golden, path, options_.many.samples})
+    contents.paths.push_back(named);
+  return bundle_.Write(path, contents);
+}
+
 std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnWrong() const {
   if (options_.files.failing_folder.empty()) return {};
   return [this](const std::string& blob, const Tensor& value, const Tensor& reference) {
@@ -358,6 +375,10 @@ std::function<Status(const std::string&, const Tensor&, const Tensor&)> Run::OnW
 Status Run::Extract(const StepCase& step) {
   if (extracted_ || (options_.layers.empty() && step.report.verdict != Verdict::kWrong)) return Status::Ok();
   extracted_ = true;
+  if (bundle_.begun()) {
+    PLUMB_RETURN_IF_ERROR(WriteStepCase(bundle_.case_folder(), options_.model.Files(), *graph_, step));
+  }
+  if (options_.extract.empty()) return Status::Ok();
   PLUMB_RETURN_IF_ERROR(WriteStepCase(options_.extract, options_.model.Files(), *graph_, step));
   Say(fmt::format("layer {} '{}' is written to '{}'; README.txt says what is there\n", step.report.step.index,
                   Printable(step.report.step.name), Printable(options_.extract)));

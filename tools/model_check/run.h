@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/dumping.h"
+#include "model_check/bundle.h"
 #include "model_check/options.h"
 #include "plumb/report.h"
 #include "plumb/session.h"
@@ -49,6 +50,7 @@ class Run {
   // --inputs: runs them all; the worst one's inputs are those of the check.
   Status TakeWorstSample();
   Status WriteInputs() const;
+  Status WriteBundleTo(const std::string& path) const;
   void Describe(CheckedModel* checked) const;
   std::function<Status(const std::string&, const Tensor&, const Tensor&)> OnWrong() const;
   Status Extract(const StepCase& step);
@@ -64,6 +66,7 @@ class Run {
   NetworkInputs inputs_;
   ComparisonRule rule_;
   DumpLog dump_log_;
+  CheckBundle bundle_;
   Baseline baseline_;
   double min_tested_ = 0.5;
   CheckResult result_;

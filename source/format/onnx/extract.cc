@@ -24,6 +24,18 @@ void Declare(const NamedTensor& named, ::onnx::ValueInfoProto* info) {
   for (const int64_t dim : named.tensor.shape().dims()) shape->add_dim()->set_dim_value(dim);
 }
 
+void Clear(std::string* unknown) { unknown->clear(); }
+template <class Fields>
+void Clear(Fields* unknown) {
+  unknown->Clear();
+}
+
+// What exporters write down for themselves, stack traces with paths among it; newer fields are not known by name.
+void Forget(::onnx::NodeProto* node) {
+  node->clear_doc_string();
+  Clear(node->mutable_unknown_fields());
+}
+
 Status WriteProto(const std::string& path, const google::protobuf::MessageLite& message) {
   std::string bytes;
   if (message.ByteSizeLong() > INT_MAX || !message.SerializeToString(&bytes))
@@ -69,7 +81,10 @@ class Part {
         return Status::NotSupported(fmt::format("nodes of the step read '{}', which is not among its inputs", name));
       }
     }
-    for (const int i : nodes_) *part->add_node() = graph_.node(i);
+    for (const int i : nodes_) {
+      *part->add_node() = graph_.node(i);
+      Forget(part->mutable_node(part->node_size() - 1));
+    }
     for (const int i : constants_) PLUMB_RETURN_IF_ERROR(AddInitialiser(graph_.initializer(i), part));
     return Status::Ok();
   }
