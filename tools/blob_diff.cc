@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // blob_diff: compares two dump folders or two tensor files, blob by blob. It knows no model and so no bound: it uses a
-// rule with tolerances that it prints. Devices are judged by bound with model_check.
+// rule with tolerances that it prints. Devices are judged by bound with model_check. With --weights it compares the
+// constants of two model files.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/diff.h"
+#include "plumb/weights.h"
 
 namespace plumb {
 namespace {
@@ -22,6 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   blob_diff a.npy b.txt --rtol 1e-5 --atol 1e-6     two tensor files, any formats mixed
   blob_diff plumb_dump other.npz --names map.csv    a dump and any other set of named tensors
   blob_diff a.raw b.raw --dtype i32 --shape 1,1000
+  blob_diff --weights net.pt net.tflite             the weights of a model and of what it was converted to
 Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when something has
 no pair), 2 bad usage or input.)";
 
@@ -29,6 +32,8 @@ struct Options {
   std::string a, b;
   std::string rule = "default";
   std::string atol, rtol, dtype, shape, json, csv, names;
+  std::string epsilon;
+  bool weights = false;
   bool pair_by_order = false;
   bool strict = false;
   bool all = false;
@@ -39,11 +44,15 @@ void Declare(Options* o, CommandLine* c) {
   c->Positional("A", &o->a, "dump folder (ours by its manifest, TNN's by file names), folder of .npy, or tensor file",
                 true);
   c->Positional("B", &o->b, "the same; the side that counts as right", true);
+  c->Flag("--weights", &o->weights,
+          "A and B are model files, the original and the converted one: compare their constants, undoing what a "
+          "conversion folds");
+  c->Add("--epsilon", &o->epsilon, "with --weights: of the original's batch norms, where its file does not say it");
   c->Add("--rule", &o->rule,
          "default: |a-b| <= atol + rtol |b|; allclose: NumPy's defaults; tnn: TNN's rule; cosine: >= 0.999");
   c->Add("--atol", &o->atol, "absolute tolerance (default: 1e-5 of the blob's largest |b|; allclose: 1e-8)");
   c->Add("--rtol", &o->rtol, "relative tolerance (default: 1e-3; allclose: 1e-5)");
-  c->Flag("--strict", &o->strict, "blobs without a pair are a difference");
+  c->Flag("--strict", &o->strict, "blobs without a pair are a difference; with --weights also what was rounded");
   c->Add("--names", &o->names, "CSV of two columns: name in A, name in B");
   c->Flag("--pair-by-order", &o->pair_by_order,
           "pair what no name pairs by its place in the order; the pairs are printed");
@@ -132,6 +141,37 @@ Result<DiffReport> Diff(const Options& o) {
   return DiffDumps(o.a, o.b, options);
 }
 
+// With --weights: options of blobs would do nothing.
+Status CheckWeightOptions(const Options& o) {
+  const std::pair<const char*, bool> of_blobs[] = {
+      {"--atol", !o.atol.empty()},          {"--rtol", !o.rtol.empty()},
+      {"--dtype", !o.dtype.empty()},        {"--csv", !o.csv.empty()},
+      {"--names", !o.names.empty()},        {"--shape", !o.shape.empty()},
+      {"--pair-by-order", o.pair_by_order}, {"--rule", o.rule != "default"}};
+  for (const auto& [option, given] : of_blobs) {
+    if (given) return Status::InvalidArgument(std::string(option) + " does nothing with --weights");
+  }
+  return Status::Ok();
+}
+
+int CompareWeights(const Options& o) {
+  Status status = CheckWeightOptions(o);
+  const auto epsilon = Tolerance("--epsilon", o.epsilon);
+  if (status.ok() && !epsilon.ok()) status = epsilon.status();
+  if (!status.ok()) return Fail(status);
+  WeightsOptions options;
+  options.epsilon = *epsilon;
+  const auto report = DiffWeights(o.a, o.b, options);
+  if (!report.ok()) return Fail(report.status());
+  const WeightsStyle style = {o.output.Colored(), o.all, static_cast<size_t>(OutputWidth())};
+  PrintText(o.output.quiet ? FormatWeightsSummary(*report) : InOptionWords(FormatWeightsText(*report, style)));
+  if (!o.json.empty()) status = WriteOutput(o.json, FormatWeightsJson(*report));
+  if (!status.ok()) return Fail(status);
+  if (report->pairs.empty() || report->Count(WeightsPair::kDifferent) > 0) return kExitMisaligned;
+  const bool left = !(report->only_original.empty() && report->only_converted.empty());
+  return o.strict && (left || report->Count(WeightsPair::kRounded) > 0) ? kExitMisaligned : kExitOk;
+}
+
 int Main(int argc, char** argv) {
   Options options;
   CommandLine command("blob_diff", "Compares two dump folders or two tensor files, blob by blob.", kExamples);
@@ -140,11 +180,14 @@ int Main(int argc, char** argv) {
                  {"--atol", "absolute tolerance; --rtol: relative"},
                  {"--names", "CSV of two columns: name in A, name in B"},
                  {"--shape", "of files of values only: 1,3,224,224"},
+                 {"--weights", "A and B are model files: compare their constants"},
                  {"--strict", "blobs without a pair are a difference"},
                  {"--all", "every pair, and every blob without one"},
                  {"--quiet", "only the last sentence"},
                  {"--json", "write the report as JSON; --csv: as CSV"}});
   if (const auto code = command.Parse(argc, argv)) return *code;
+  if (options.weights) return CompareWeights(options);
+  if (!options.epsilon.empty()) return Fail(Status::InvalidArgument("--epsilon does nothing without --weights"));
   const auto report = Diff(options);
   if (!report.ok()) return Fail(report.status());
   const DiffStyle style = {options.output.Colored(), options.all, static_cast<size_t>(OutputWidth())};

@@ -37,6 +37,7 @@ constexpr FieldWord kFieldWords[] = {
     {"SessionOptions::run_litert", "--golden litert"},
     {"SessionOptions::subject", "--subject"},
     {"SetMaxMemory", "--max-memory"},
+    {"WeightsStyle::all", "--all"},
 };
 
 void Put(std::string* text) { *text = InOptionWords(std::move(*text)); }

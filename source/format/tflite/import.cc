@@ -87,6 +87,13 @@ Result<std::vector<ModelTensor>> Tensors(const std::string& path) {
   return tensors;
 }
 
+Result<onnx::ModelIr> NodesOf(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Open(path));
+  Result<Translated> translated = Translator(*file, /*skip_weights=*/false).Run();
+  if (!translated.ok()) return translated.status().AddContext(fmt::format("model '{}'", path));
+  return std::move(translated->model);
+}
+
 Result<Graph> LoadTflite(const std::string& path, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(FileBytes bytes, ReadFile(path));
   return LoadTfliteBytes(std::move(bytes), path, options);

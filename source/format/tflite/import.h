@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "format/onnx/ir.h"
 #include "format/open_dims.h"
 #include "plumb/model.h"
 
@@ -16,6 +17,9 @@ namespace plumb::tflite {
 Result<Graph> LoadTflite(const std::string& path, const LoadOptions& options);
 // The same of bytes in memory; `path` for messages.
 Result<Graph> LoadTfliteBytes(FileBytes bytes, const std::string& path, const LoadOptions& options);
+
+// The first subgraph as nodes of ONNX, weights with their output channels first.
+Result<onnx::ModelIr> NodesOf(const std::string& path);
 
 // The tensors of all subgraphs, as the file has them.
 Result<std::vector<ModelTensor>> Tensors(const std::string& path);

@@ -19,6 +19,7 @@ Status NoTflite(const std::string& path) {
 
 Result<Graph> LoadTflite(const std::string& path, const LoadOptions&) { return NoTflite(path); }
 Result<Graph> LoadTfliteBytes(FileBytes, const std::string& path, const LoadOptions&) { return NoTflite(path); }
+Result<onnx::ModelIr> NodesOf(const std::string& path) { return NoTflite(path); }
 Result<std::vector<ModelTensor>> Tensors(const std::string& path) { return NoTflite(path); }
 Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) { return NoTflite(path); }
 
