@@ -19,6 +19,7 @@
 #include "op/core/op.h"
 #include "plumb/tool/interrupt.h"
 #include "runtime/plan.h"
+#include "runtime/poison.h"
 
 namespace plumb {
 namespace {
@@ -288,6 +289,7 @@ Status Network::Impl::CheckProcess() const {
 
 Status Network::Impl::RunStep(Step& step) {
   if (step.empty) return Status::Ok();
+  if (plan.poison) PLUMB_RETURN_IF_ERROR(PoisonStep(step, plan.device.get()));
   return step.kernel->Run(step.input_tensors, step.output_tensors);
 }
 
@@ -378,6 +380,7 @@ Result<std::unique_ptr<Network>> Network::Create(std::shared_ptr<const Graph> gr
   auto impl = std::make_unique<Impl>();
   impl->graph = std::move(graph);
   impl->plan.device = std::move(device);
+  impl->plan.poison = PoisonedNetworks::Wanted();
   impl->plan.options = std::move(options);
   const std::string what = fmt::format("preparing model '{}' on {}", impl->graph->source, impl->plan.device->name());
   PLUMB_RETURN_IF_ERROR(CatchNoMemory(what, [&] { return impl->Prepare(); }));

@@ -57,6 +57,7 @@ struct Plan {
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<Value> values;
   std::map<std::string, int> blob_values;  // blob -> the value its producer writes
+  bool poison = false;                     // runtime/poison.h
   size_t arena_bytes = 0;
   size_t unplanned_bytes = 0;
 };
@@ -76,6 +77,9 @@ Status ChooseLayouts(Plan* plan);
 Status PlanMemory(Plan* plan);
 // From now on the value, which lies in no other, and those that lie in it are at `offset` of `buffer`.
 void MoveValue(int id, const std::shared_ptr<Buffer>& buffer, size_t offset, Plan* plan);
+
+// Fills what the step is about to write, and its workspace, with NaN; not where an output shares memory with an input.
+Status PoisonStep(const Step& step, Device* device);
 
 // A kernel of `device` for a network on another device: inputs are downloaded, outputs uploaded.
 std::unique_ptr<Kernel> CreateFallbackKernel(const KernelSpec& spec, const KernelRow& row,

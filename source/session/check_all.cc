@@ -9,6 +9,7 @@
 #include "plumb/tool/exit_code.h"
 #include "plumb/tool/interrupt.h"
 #include "plumb/tool/support.h"
+#include "runtime/poison.h"
 #include "session/repeat.h"
 
 namespace plumb {
@@ -91,15 +92,32 @@ class WholeCheck {
     if (plan_.hooks.use) return plan_.hooks.use(network);
     const auto& inputs = plan_.inputs == nullptr ? session_->inputs().values : *plan_.inputs;
     std::map<std::string, Tensor> outputs;
-    const auto repeated = std::make_shared<RepeatObserver>();
+    const auto repeated = std::make_shared<RepeatObserver>(), poisoned = std::make_shared<RepeatObserver>();
     if (plan_.repeats > 0) network->AddObserver(repeated);
+    if (plan_.poison) network->AddObserver(poisoned);
     PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->CheckNetwork(network, inputs, plan_.check, &outputs));
+    network->RemoveObserver(poisoned.get());  // the first Forward is enough
     for (int i = 0; i < plan_.repeats; ++i) {
       PLUMB_RETURN_IF_ERROR(RunNetwork(network, inputs).status());
       PLUMB_RETURN_IF_ERROR(Interrupter::Check());
     }
     if (plan_.repeats > 0) report.notes.push_back(repeated->Describe());
+    if (plan_.poison) {
+      PLUMB_RETURN_IF_ERROR(RunPoisoned(*network, inputs, poisoned));
+      report.notes.push_back(poisoned->DescribePoisoned());
+    }
     return Keep(std::move(report), outputs);
+  }
+
+  // Such a network on the same device, once.
+  Status RunPoisoned(const Network& network, const std::map<std::string, Tensor>& inputs,
+                     const std::shared_ptr<RepeatObserver>& observer) {
+    const NetworkOptions& options = network.options();
+    PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice(network.device_name(), options.device_index));
+    const PoisonedNetworks poisoned;
+    PLUMB_ASSIGN_OR_RETURN(const auto again, Network::Create(session_->graph(), device, options));
+    again->AddObserver(observer);
+    return RunNetwork(again.get(), inputs).status();
   }
 
   void NotRun(AskedDevice* asked, const Status& why, int exit_code) {

@@ -67,4 +67,13 @@ std::string RepeatObserver::Describe() const {
       changed_forwards_, forwards_ - 1, example_, names);
 }
 
+std::string RepeatObserver::DescribePoisoned() const {
+  if (changed_forwards_ == 0)
+    return fmt::format(
+        "poisoned: with NaN in all outputs and workspaces before each step, all {} tensors have the same "
+        "bits",
+        first_.size());
+  return "poisoned: memory that nobody wrote is read, with NaN in it other values come out; first changes " + example_;
+}
+
 }  // namespace plumb

@@ -20,6 +20,8 @@ class RepeatObserver : public Observer {
   Status After(const LayerEvent& event) override;
   // A sentence: that all is the same, or which step changes first, in which Forward, by how much.
   std::string Describe() const;
+  // The same of one more Forward, of a network whose memory was filled with NaN (runtime/poison.h).
+  std::string DescribePoisoned() const;
 
  private:
   std::map<std::string, Tensor> first_;  // by blob

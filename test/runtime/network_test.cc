@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <future>
 
 #include "device/device.h"
 #include "op/convolution.h"
 #include "plumb/plumb.h"
 #include "plumb/tool/support.h"
+#include "runtime/poison.h"
 #include "util/make_layer.h"
 
 namespace plumb {
@@ -109,6 +111,48 @@ TEST(Network, WorkspacesOverlapNoBlobAndShareTheirMemory) {
   const size_t workspace = ScribblingRelu::kWorkspace * sizeof(float);
   EXPECT_GE(network->arena_bytes(), workspace);
   EXPECT_LT(network->arena_bytes(), 2 * workspace) << "one after the other, in the same memory";
+}
+
+// A ReLU that leaves its last element as it was, and adds what lies in its workspace.
+class ForgetfulRelu : public ScribblingRelu {
+ public:
+  Status Prepare(const KernelSpec& spec, const std::vector<DeviceTensor>&, const std::vector<DeviceTensor>&) override {
+    workspace_ = spec.workspace;
+    return Status::Ok();
+  }
+  Status Run(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
+    for (int64_t i = 0; i + 1 < in[0].shape.NumElements(); ++i)
+      out[0].host<float>()[i] = std::max(0.0f, in[0].host<float>()[i]);
+    out[0].host<float>()[0] += workspace_.host<float>()[0];
+    return Status::Ok();
+  }
+
+ private:
+  DeviceTensor workspace_;
+};
+
+TEST(Network, PoisonShowsWhoReadsWhatNobodyWrote) {
+  const std::shared_ptr<Device> device = OpenDevice("NAIVE").value();
+  device->kernels_in_front = {
+      {"forgetful", OpKind::kReLU, RequireSingle,
+       [](const KernelSpec&) -> std::unique_ptr<Kernel> { return std::make_unique<ForgetfulRelu>(); }}};
+  const PoisonedNetworks poisoned;
+  auto network = Network::Create(SmallGraph(), device, {}).value();
+  Recorder recorder;
+  network->AddObserver(&recorder);
+  ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  EXPECT_TRUE(std::isnan(recorder.after[0])) << "of the workspace";
+  const Tensor c = network->GetOutput("c").value();
+  EXPECT_TRUE(std::isnan(c.ValueAt(3))) << "of the output";
+  EXPECT_EQ(c.ValueAt(2), 3);
+  // A healthy one computes the same, also where outputs lie in inputs (Concat).
+  network = CreateNetwork(SmallGraph(), "NAIVE", {}).value();
+  ASSERT_TRUE(network->SetInput("x", Values({1, -2, 3, -4}, {1, 2, 1, 2})).ok());
+  ASSERT_TRUE(network->Forward().ok());
+  const Tensor right = network->GetOutput("c").value();
+  EXPECT_EQ(std::vector<float>(right.data<float>(), right.data<float>() + 8),
+            (std::vector<float>{1, 0, 3, 0, 2, -2, 6, -4}));
 }
 
 TEST(Network, ObserverErrorsLeaveOutputsValid) {

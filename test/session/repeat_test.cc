@@ -83,5 +83,29 @@ TEST(Repeat, ADeviceRunsSoManyTimesMore) {
   EXPECT_EQ(result.runs[0].notes.back().substr(0, 41), "repeated: 3 Forwards have the same bits i");
 }
 
+TEST(Poison, ADeviceThatWritesWhatItReadsComputesTheSame) {
+  auto session = Session::Open(PLUMB_EXAMPLES "/digits/digits.tnnproto").value();
+  CheckPlan plan;
+  plan.devices = {"ALL"};
+  plan.poison = true;
+  plan.repeats = 1;
+  const CheckResult result = CheckAll(session.get(), plan).value();
+  ASSERT_FALSE(result.runs.empty());
+  for (const RunReport& run : result.runs) {
+    ASSERT_GE(run.notes.size(), 2u) << run.device;
+    EXPECT_EQ(run.notes[run.notes.size() - 2].substr(0, 20), "repeated: 2 Forwards") << run.device;
+    EXPECT_EQ(run.notes.back().substr(0, 44), "poisoned: with NaN in all outputs and worksp") << run.notes.back();
+  }
+}
+
+TEST(Poison, AChangeIsNamed) {
+  RepeatObserver observer;
+  RunOnce(&observer, {1, 2}, {4, 8});
+  RunOnce(&observer, {1, 2}, {4, NAN});
+  EXPECT_EQ(observer.DescribePoisoned(),
+            "poisoned: memory that nobody wrote is read, with NaN in it other values come out; first changes step 4 "
+            "'second' (ReLU, test/relu) in Forward 2: 1 of 2 values, by inf of the largest");
+}
+
 }  // namespace
 }  // namespace plumb

@@ -91,6 +91,7 @@ const std::vector<Word>& Words() {
       {"markdown",        "",  {},                   Values::kOutputFile},
       {"html",            "",  {},                   Values::kOutputFile},
       {"repeat",          "",  {},                   Values::kNumbers},
+      {"poison",          "",  {},                   Values::kOne},
       {"extract",         "",  {},                   Values::kOne},
       {"bundle",          "",  {},                   Values::kOne},
       {"with-model",      "",  {},                   Values::kOne},

@@ -14,7 +14,8 @@ namespace plumb {
 // What only devices read does nothing where none runs.
 Status Options::CheckDeviceOptions(const CommandLine& c) const {
   const bool subject_alone = !foreign.subject.empty() && device.empty();
-  for (const char* option : {"--precision", "--fallback", "--device-index", "--algorithms", "--kernel", "--repeat"}) {
+  for (const char* option :
+       {"--precision", "--fallback", "--device-index", "--algorithms", "--kernel", "--repeat", "--poison"}) {
     if (subject_alone && c.Given(option)) {
       return Status::InvalidArgument(std::string(option) + " does nothing without -d: a subject is judged as it is");
     }
@@ -42,6 +43,9 @@ void Options::AddTo(CommandLine* c) {
   c->Flag("--probe", &probe, "draw many inputs and take the one that exercises the weakest layers most");
   c->Add("--write-inputs", &inputs_to, "FILE.npz: also write the network inputs there, for another runtime");
   c->Add("--repeat", &repeat, "run each device so many times more, and note which step changes first");
+  c->Flag("--poison", &poison,
+          "run each device once more with NaN in all outputs and workspaces before each step, and note which step "
+          "changes first");
   c->Add("--extract", &extract,
          "DIR: write the first guilty step (with --layers: that one) as a model of its own, with its inputs and "
          "outputs, what they should be, and for an .onnx an ONNX backend test");
@@ -69,7 +73,7 @@ void Options::AddTo(CommandLine* c) {
           "leave out where the nodes of an .onnx were written, which names files of its exporter");
   AddReports(c);
   for (const char* of_layers : {"--full", "--all", "--layers", "--extract", "--bundle", "--html", "--repeat",
-                                "--min-tested", "--csv", "--baseline"}) {
+                                "--poison", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   ManyArguments::AddRulesTo(c);

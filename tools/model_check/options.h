@@ -23,7 +23,7 @@ struct Options {
   ManyArguments many;
   bool probe = false;
   std::string extract, bundle;
-  bool with_model = false;
+  bool with_model = false, poison = false;
   int repeat = 0;
   std::string inputs_to;
   ForeignArguments foreign;

@@ -128,6 +128,7 @@ CheckPlan Run::Plan() {
   plan.network = network_options_;
   plan.network.device_index = options_.run.device_index;
   plan.repeats = options_.repeat;
+  plan.poison = options_.poison;
   plan.check.min_tested = min_tested_;
   plan.check.layers = options_.layers;
   plan.check.on_wrong = OnWrong();

@@ -53,6 +53,9 @@ struct CheckPlan {
   // Runs every device so many times more, and notes which step changes first (RunReport::notes). The outputs of all
   // steps are kept for that.
   int repeats = 0;
+  // Runs every device once more with NaN in the memory that each step is about to write, and notes which step changes
+  // first.
+  bool poison = false;
   // Of the devices, in place of the session's, which golden and subject are judged on; outlives the check.
   const std::map<std::string, Tensor>* inputs = nullptr;
   // What shows this again, for the report: CheckedModel::reproduce, and RunReport::reproduce of golden and subject.

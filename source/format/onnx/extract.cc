@@ -24,7 +24,7 @@ void Declare(const NamedTensor& named, ::onnx::ValueInfoProto* info) {
   for (const int64_t dim : named.tensor.shape().dims()) shape->add_dim()->set_dim_value(dim);
 }
 
-void Clear(std::string* unknown) { unknown->clear(); }
+[[maybe_unused]] void Clear(std::string* unknown) { unknown->clear(); }
 template <class Fields>
 void Clear(Fields* unknown) {
   unknown->Clear();
