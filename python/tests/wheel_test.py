@@ -20,7 +20,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ("test_plumbnn.py", "test_golden.py", "test_doc.py", "test_pytest.py")
 TOOLS = ("model_check", "model_convert", "model_info", "model_run", "blob_diff", "device_check", "device_info",
-         "model_reduce", "stage_diff")
+         "model_bisect", "model_reduce", "stage_diff")
 MAX_BYTES = 25_000_000
 MODEL = ROOT / "examples/digits/digits.tnnproto"
 # What manylinux takes from the machine.

@@ -21,6 +21,22 @@ std::string LastWords(std::string text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
+// `timeout` ends all that the shell has started.
+ProcessResult RunForSeconds(const std::string& command, double seconds) {
+  ProcessOptions options;
+  options.merge = true;
+  return RunProcess({"timeout", "-k", "5", fmt::format("{:.1f}", seconds), "sh", "-c", command}, options);
+}
+
+Status HowItEnded(const ProcessResult& ended, double seconds) {
+  constexpr int kTimedOut = 124;
+  if (!ended.error.empty()) return Status::InvalidArgument(ended.error);
+  if (ended.exit_code == kTimedOut)
+    return Status::InvalidArgument(fmt::format("the command took more than {:.0f} s", seconds));
+  return Status::InvalidArgument(
+      fmt::format("the command ended with exit code {}: {}", ended.exit_code, LastWords(ended.out)));
+}
+
 bool IsEmptyFolder(const std::string& folder) {
   std::error_code error;
   return std::filesystem::is_empty(folder, error) || error;
@@ -37,19 +53,16 @@ std::string FilledCommand(std::string command, const std::map<std::string, std::
   return command;
 }
 
-// `timeout` ends all that the shell has started.
 Status RunShell(const std::string& command, double seconds) {
-  ProcessOptions options;
-  options.merge = true;
-  const ProcessResult ended =
-      RunProcess({"timeout", "-k", "5", fmt::format("{:.1f}", seconds), "sh", "-c", command}, options);
-  if (!ended.error.empty()) return Status::InvalidArgument(ended.error);
-  if (ended.exit_code == 0) return Status::Ok();
-  constexpr int kTimedOut = 124;
-  if (ended.exit_code == kTimedOut)
-    return Status::InvalidArgument(fmt::format("the command took more than {:.0f} s", seconds));
-  return Status::InvalidArgument(
-      fmt::format("the command ended with exit code {}: {}", ended.exit_code, LastWords(ended.out)));
+  const ProcessResult ended = RunForSeconds(command, seconds);
+  return ended.exit_code == 0 ? Status::Ok() : HowItEnded(ended, seconds);
+}
+
+Result<std::string> LastLineOfCheck(const std::string& command, double seconds) {
+  const ProcessResult ended = RunForSeconds(command, seconds);
+  constexpr int kWrong = 1;
+  if (ended.exit_code == 0 || ended.exit_code == kWrong) return LastWords(ended.out);
+  return HowItEnded(ended, seconds);
 }
 
 Status CaseJudge::Dump(const std::string& model, const std::string& inputs, const std::string& dump,

@@ -19,6 +19,8 @@ std::string FilledCommand(std::string command, const std::map<std::string, std::
 
 // Runs the command in a shell for so many seconds at most. InvalidArgument with its last line where it fails.
 Status RunShell(const std::string& command, double seconds);
+// The same of model_check: the last line that it prints. Exit code 1 is a verdict, others but 0 are errors.
+Result<std::string> LastLineOfCheck(const std::string& command, double seconds);
 
 struct JudgedModel {
   std::unique_ptr<Session> session;

@@ -39,8 +39,8 @@ works() {
   local folder tool
   hash -r
   folder=$(mktemp -d)
-  for tool in blob_diff device_check device_info model_check model_convert model_info model_reduce model_run \
-      stage_diff; do
+  for tool in blob_diff device_check device_info model_bisect model_check model_convert model_info \
+      model_reduce model_run stage_diff; do
     [ "$tool${2:-}" != device_checkwithout_device_check ] || continue
     "$tool" --version >/dev/null
   done

@@ -31,7 +31,8 @@ for words in "ALIGNED: X86 aligned" "this is a 3 (100.0 %)" "FAILED: subject wro
   grep -qF "$words" said || { echo "start_test: nobody said: $words"; exit 1; }
 done
 [ "$code" = 1 ] || { echo "start_test: the last command ends with $code, expected 1"; exit 1; }
-for tool in blob_diff device_check device_info model_check model_convert model_info model_reduce model_run stage_diff \
+for tool in blob_diff device_check device_info model_bisect model_check model_convert model_info model_reduce \
+    model_run stage_diff \
     plumb-golden; do
   "$tool" --version || exit 1
 done

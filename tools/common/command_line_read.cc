@@ -123,7 +123,8 @@ size_t CommandLine::Impl::ReadOption(const std::vector<std::string>& arguments, 
     option->values.push_back(arguments[next++]);
   }
   if (option->values.back().empty()) return *status = Status::InvalidArgument(spelling + " needs a value"), next;
-  while (option->list && next < arguments.size() && !IsOption(arguments[next]) &&
+  const bool words = option->word->values == Values::kWords;
+  while (option->list && next < arguments.size() && (words || !IsOption(arguments[next])) &&
          ContinuesList(option->word->values, arguments[next])) {
     option->values.push_back(arguments[next++]);
   }

@@ -97,6 +97,9 @@ const std::vector<Word>& Words() {
       {"with-model",      "",  {},                   Values::kOne},
       {"environment",     "",  {},                   Values::kFiles},
       {"run",             "",  {},                   Values::kOne},
+      {"flags",           "",  {},                   Values::kWords},
+      {"env",             "",  {},                   Values::kPairs},
+      {"each",            "",  {},                   Values::kOne},
       {"max-cases",       "",  {},                   Values::kOne},
       {"seconds",         "",  {},                   Values::kOne},
       {"sarif",           "",  {},                   Values::kOutputFile},
@@ -225,6 +228,15 @@ bool PathExists(const std::string& path) {
 
 bool IsModelFile(const std::string& path) { return FindModelFormat(path) != nullptr; }
 
+namespace {
+
+// "--threads 1" is one: no option of ours has a blank in it.
+bool IsWordOfList(const std::string& text) {
+  return !text.empty() && (text[0] != '-' || text.find(' ') != std::string::npos) && !IsModelFile(text);
+}
+
+}  // namespace
+
 bool ContinuesList(Values values, const std::string& text) {
   switch (values) {
     case Values::kOne:
@@ -233,6 +245,7 @@ bool ContinuesList(Values values, const std::string& text) {
     case Values::kNumbers: return AreNumbers(text);
     case Values::kShapes: return IsShape(text) && !PathExists(text);
     case Values::kPairs: return text.find('=') != std::string::npos && text[0] != '-' && !PathExists(text);
+    case Values::kWords: return IsWordOfList(text);
     case Values::kFiles: return !IsModelFile(text) && NamesFile(text);
   }
   return false;

@@ -18,6 +18,7 @@ enum class Values {
   kNumbers,     // joined by commas
   kShapes,      // NAME=1,3,224,224, NAME[1,3], NAME:1,3
   kPairs,       // NAME=...
+  kWords,       // any that are no model; one that begins with a dash has a blank in it
   kFiles,       // FILE, NAME=FILE: of those that exist, models excepted
   kOutputFile,  // tried before the work; "-" is standard output
 };

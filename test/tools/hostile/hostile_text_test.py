@@ -16,8 +16,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--bin", required=True)
 GIVEN = parser.parse_args()
 
-TOOLS = ("blob_diff", "device_check", "device_info", "model_check", "model_convert", "model_info", "model_reduce",
-         "model_run", "stage_diff")
+TOOLS = ("blob_diff", "device_check", "device_info", "model_bisect", "model_check", "model_convert", "model_info",
+         "model_reduce", "model_run", "stage_diff")
 FORGED = "ALIGNED: FORGED (exit 0)"
 # What names hold: clearing the screen, our own colours, a title, C1, reversed writing, lines of their own; a quotation
 # mark that ends ours; bytes that are no UTF-8.

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// model_bisect: which flag, variable or option brings a wrong verdict.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "common/inputs.h"
+#include "common/model_options.h"
+#include "common/output_options.h"
+#include "common/outputs.h"
+#include "common/print.h"
+#include "plumb/plumb.h"
+#include "plumb/tool/bisect.h"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kExamples =
+    R"(Runs with none and with all of the alternatives; where the verdicts differ, halves what differs.
+Examples:
+  model_bisect -m net.onnx --run 'python3 dump.py {flag} {model} {inputs} {dump}' \
+    --flags ConstantFolding GeluFusion MatMulAddFusion
+  model_bisect -m net.onnx --run './dump {model} {dump}' --env OMP_NUM_THREADS=1 ORT_NO_WINOGRAD=1
+  model_bisect -m net.onnx -d X86                            our own: algorithms, threads, ISA, fusion
+  model_bisect -m net.onnx -d X86 --flags '--kernel conv1=convolution_blocked' '--threads 1'
+--run is given {flag}, the flags that are on; {model}; {dump}, an empty folder for every tensor that
+it computes (doc/subjects.md); and {inputs}, an .npz with the network inputs.
+Exit codes: 0 found, 1 nothing brings it, 2 bad usage or input, 3 device not available, 4 failure.)";
+
+struct Options {
+  ModelOptions model;
+  InputArguments input;
+  std::string device, command, json, names, layout, arithmetic;
+  std::vector<std::string> flags, variables, layers;
+  bool each = false;
+  OutputOptions print;
+};
+
+void Declare(Options* o, CommandLine* c) {
+  o->model.AddTo(c);
+  c->Group("What is wrong");
+  c->Add("--run", &o->command, "a command that dumps what it computes: with {flag}, {model}, {dump} and {inputs}");
+  c->Add("--device", &o->device, "X86, ARM, OPENCL or VULKAN: one device, checked by model_check with each flag");
+  c->NotWith("--run", {"--device"}, "a command or a device is tried");
+  AddDumpWords(c, &o->names, &o->layout, &o->arithmetic);
+  for (const char* of_dumps : {"--names", "--layout", "--arithmetic"}) c->OnlyWith(of_dumps, {"--run"});
+  c->Add("--layers", &o->layers, "only the verdict of the step that holds this layer counts; may repeat");
+  c->Group("What may bring it");
+  c->Add("--flags", &o->flags,
+         "flags that replace {flag}, or options of model_check; one that begins with - in quotes");
+  c->Add("--env", &o->variables, "NAME=VALUE: variables of the command's environment");
+  c->Flag("--each", &o->each, "also run each of them alone, to know which have no effect at all");
+  o->input.AddTo(c);
+  c->Group("Output");
+  c->Add("--json", &o->json, "write a JSON line for each run and each alternative");
+  o->print.AddTo(c, "only the last lines", "");
+}
+
+Result<SessionOptions> ReadSession(const Options& o) {
+  SessionOptions session;
+  PLUMB_ASSIGN_OR_RETURN(session.load, o.model.Read());
+  PLUMB_ASSIGN_OR_RETURN(session.inputs, o.input.Read(o.model.seed));
+  session.pairing.layout = o.layout;
+  if (!o.arithmetic.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(session.arithmetic, ParseArithmetic(o.arithmetic));
+  }
+  if (!o.names.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(session.pairing.names, ReadNames(o.names));
+  }
+  return session;
+}
+
+// model_check of this build on the device, with what is common to all runs.
+std::string CheckCommand(const Options& o, const CommandLine& command_line) {
+  std::error_code error;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  std::string words = command_line.Again({"--run", "--flags", "--env", "--each", "--json", "--quiet", "--color"});
+  words.erase(0, words.find(' '));  // this program
+  return fmt::format("DUMP_OUTPUT_BLOB=1 DUMP_BLOB_FORMAT=raw DUMP_BLOB_DIR={{dump}} {}{} -q {{flag}}",
+                     ShellQuoted((own / "model_check").string()), words);
+}
+
+// What changes how a device of ours computes, where nobody names anything.
+void AddOwnAlternatives(Options* o) {
+  if (o->device.empty() || !o->flags.empty() || !o->variables.empty()) return;
+  o->flags = {"--algorithms direct", "--threads 1"};
+  if (o->device == "X86") o->flags.emplace_back("--max-isa SSE41");
+  o->variables = {"DUMP_BLOB_UNFUSE=1"};
+}
+
+Status CheckAsked(Options* o) {
+  if (o->command.empty() == o->device.empty())
+    return Status::InvalidArgument("name a command with --run, or a device with -d");
+  for (const std::string& one : o->variables) {
+    if (one.find('=') == std::string::npos || one[0] == '=')
+      return Status::InvalidArgument(fmt::format("--env: expected NAME=VALUE, found '{}'", one));
+  }
+  if (!o->device.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<std::string> devices, ParseDevices(o->device));
+    if (devices.size() != 1)
+      return Status::InvalidArgument(fmt::format("-d: expected one device, found {}: '{}'", devices.size(), o->device));
+    o->device = devices[0];
+    AddOwnAlternatives(o);
+    return Status::Ok();
+  }
+  for (const char* mark : {"{model}", "{dump}"}) {
+    if (o->command.find(mark) == std::string::npos)
+      return Status::InvalidArgument(fmt::format("--run '{}' lacks {}", o->command, mark));
+  }
+  if (!o->flags.empty() && o->command.find("{flag}") == std::string::npos)
+    return Status::InvalidArgument(fmt::format("--run '{}' lacks {{flag}}, and --flags are given", o->command));
+  return Status::Ok();
+}
+
+// This call with what was found alone.
+std::string AgainWith(const BisectReport& report, const Options& o, const CommandLine& command_line) {
+  if (!report.found()) return "";
+  std::string text = command_line.Again({"--flags", "--env", "--each", "--json", "--quiet", "--color"});
+  for (const std::string& one : report.together[0]) {
+    const bool variable = std::find(o.variables.begin(), o.variables.end(), one) != o.variables.end();
+    text += (variable ? " --env=" : " --flags=") + ShellQuoted(one);
+  }
+  return text;
+}
+
+int Show(const BisectReport& report, const Options& options) {
+  const std::string text = FormatBisectText(report, static_cast<size_t>(OutputWidth()));
+  PrintText(options.print.quiet ? text.substr(text.find("\n\n") + 2) : text);
+  if (!options.json.empty()) {
+    const Status written = WriteOutput(options.json, FormatBisectLines(report));
+    if (!written.ok()) return Fail(written);
+  }
+  return report.found() ? kExitOk : kExitMisaligned;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CommandLine command_line("model_bisect", "Which flag, variable or option brings a wrong verdict.", kExamples);
+  Declare(&options, &command_line);
+  if (const auto done = command_line.Parse(argc, argv)) return *done;
+  const Status asked = CheckAsked(&options);
+  if (!asked.ok()) return Fail(asked);
+  if (!options.device.empty()) {
+    const auto opened = OpenDevice(options.device);
+    if (!opened.ok()) return FailOnDevice(opened.status());
+  }
+  auto session = ReadSession(options);
+  if (!session.ok()) return Fail(session.status());
+  const std::string command = options.device.empty() ? options.command : CheckCommand(options, command_line);
+  BisectRunner runner(options.model.Files(), *std::move(session), command);
+  for (const std::string& one : options.variables) runner.AddVariable(one);
+  runner.JudgeOnly(options.layers);
+  BisectOptions bisect;
+  bisect.alternatives = options.flags;
+  bisect.alternatives.insert(bisect.alternatives.end(), options.variables.begin(), options.variables.end());
+  bisect.each = options.each;
+  bisect.run = [&](const std::vector<std::string>& on) { return runner.Run(on); };
+  int runs = 0;
+  Progress progress("bisect", static_cast<int64_t>(bisect.alternatives.size()) + 2, options.print.quiet);
+  bisect.done = [&](const BisectRun& run) { progress.Step(++runs, run.verdict); };
+  auto report = Bisect(bisect);
+  progress.Clear();
+  if (!report.ok()) return Fail(report.status());
+  report->again = AgainWith(*report, options, command_line);
+  return Show(*report, options);
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main(int argc, char** argv) { return plumb::RunTool(plumb::Main, argc, argv); }
