@@ -53,6 +53,50 @@ TEST_F(BaselineTest, ALayerThatIsNotKnownIsSaid) {
   EXPECT_EQ(worse[0], "X86, layer 00001 layer1: the baseline does not know it; update it");
 }
 
+TEST_F(BaselineTest, AKnownDeviationIsGreyUntilItExpires) {
+  const auto now = [] { return RunOf({{Verdict::kAligned, 0.5}, {Verdict::kWrong, 9}}); };
+  Baseline baseline;
+  baseline.Update("net", {now()}, {"the driver flushes subnormals", "2027-03-31"});
+  ASSERT_TRUE(baseline.Write(At("baseline.json")).ok());
+  baseline = Baseline::Read(At("baseline.json")).value();
+  RunReport run = now();
+  run.verdict = Verdict::kWrong;
+  run.first_wrong = 1;
+  RunReport late = run, worse = RunOf({{Verdict::kAligned, 0.5}, {Verdict::kWrong, 90}});
+  worse.verdict = Verdict::kWrong;
+  const auto said = baseline.Accept("net", "2027-03-31", &run);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], "X86, layer 00001 layer1: known to be wrong (to 2027-03-31): the driver flushes subnormals");
+  EXPECT_EQ(run.verdict, Verdict::kGrey);
+  EXPECT_EQ(run.first_wrong, -1);
+  EXPECT_TRUE(baseline.Compare("net", {run}).empty());
+  const auto expired = baseline.Accept("net", "2027-04-01", &late);
+  ASSERT_EQ(expired.size(), 1u);
+  EXPECT_TRUE(Has(expired[0], "has expired (until 2027-03-31)")) << expired[0];
+  EXPECT_EQ(late.verdict, Verdict::kWrong);
+  EXPECT_TRUE(baseline.Accept("net", "2027-01-01", &worse).empty());
+  EXPECT_EQ(worse.verdict, Verdict::kWrong);
+  EXPECT_TRUE(baseline.Accept("other", "2027-01-01", &late).empty());
+  // A later update keeps the reason; what heals is said, and loses it.
+  baseline.Update("net", {now()});
+  EXPECT_TRUE(Has(baseline.Text(), "flushes subnormals"));
+  const RunReport right = RunOf({{Verdict::kAligned, 0.5}, {Verdict::kAligned, 0.25}});
+  const auto healed = baseline.Healed("net", {right});
+  ASSERT_EQ(healed.size(), 1u);
+  EXPECT_EQ(healed[0],
+            "X86, layer 00001 layer1: it was wrong (E 9, known: the driver flushes subnormals), and is aligned (E "
+            "0.25); update the baseline");
+  EXPECT_TRUE(baseline.Healed("net", {now()}).empty());
+  baseline.Update("net", {right});
+  EXPECT_FALSE(Has(baseline.Text(), "flushes subnormals"));
+  EXPECT_FALSE(Baseline::Parse(R"({"format": "plumb-baseline", "version": 1, "checks": {"n": {"X86": {"0 a":
+      {"verdict": "wrong", "E": 1, "R": 1, "reason": "r", "until": "soon"}}}}})",
+                               "b.json")
+                   .ok());
+  EXPECT_TRUE(Baseline::IsDay(Baseline::Today()));
+  EXPECT_FALSE(Baseline::IsDay("2027-13-01"));
+}
+
 TEST_F(BaselineTest, LayersThatWereNamedAreComparedAlone) {
   const RunReport whole = RunOf({{Verdict::kAligned, 0.5}, {Verdict::kGrey, 2}});
   RunReport second = RunOf({{Verdict::kAligned, 0}, {Verdict::kWrong, 9}});

@@ -29,6 +29,10 @@ class Bundle : public testing::Test {
                       "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=" + home_ + "/work/dump")
                   .exit_code,
               0);
+    ASSERT_EQ(RunTool("model_run", "-m " + home_ + "/work/net.tnnproto -d NAIVE -q",
+                      "DUMP_INPUT_BLOB=1 DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=" + home_ + "/work/right")
+                  .exit_code,
+              0);
   }
   CommandResult Check(const std::string& options) const {
     return RunTool("model_check", "-m " + home_ + "/work/net.tnnproto --subject " + home_ + "/work/dump -q " + options,
@@ -73,6 +77,24 @@ TEST_F(Bundle, IsAZipWithTheModelWhereItIsAskedFor) {
   EXPECT_FALSE(Mentions(bytes, "annabelle"));
   EXPECT_EQ(Check("--with-model").exit_code, 2);
   EXPECT_EQ(Check("--bundle /nowhere/at/all.zip").exit_code, 2);
+}
+
+TEST_F(Bundle, AReasonInTheBaselineHoldsUntilItsDay) {
+  const std::string file = " --baseline " + home_ + "/baseline.json ";
+  ASSERT_EQ(Check(file + "--update-baseline --reason 'Abs for ReLU' --until 2999-01-01").exit_code, 1);
+  const auto known = Check(file);
+  EXPECT_EQ(known.exit_code, 0) << known.out;
+  EXPECT_TRUE(Mentions(known.out, "GREY: subject")) << known.out;
+  std::string text = ReadText(home_ + "/baseline.json");
+  text.replace(text.find("2999"), 4, "2001");
+  WriteText(home_ + "/baseline.json", text);
+  const auto expired = Check(file);
+  EXPECT_EQ(expired.exit_code, 1) << expired.out;
+  EXPECT_EQ(Check(file + "--update-baseline --reason x --until soon").exit_code, 2);
+  EXPECT_EQ(Check(file + "--reason x").exit_code, 2);
+  const auto healed =
+      RunTool("model_check", "-m " + home_ + "/work/net.tnnproto --subject " + home_ + "/work/right -q" + file);
+  EXPECT_TRUE(Mentions(healed.out, "healed: subject, layer 00007 relu3: it was wrong")) << healed.out;
 }
 
 TEST_F(Bundle, ItsEnvironmentsAreCompared) {

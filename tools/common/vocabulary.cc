@@ -106,6 +106,8 @@ const std::vector<Word>& Words() {
       {"model-explorer",  "",  {},                   Values::kOutputFile},
       {"baseline",        "",  {},                   Values::kOne},
       {"update-baseline", "",  {},                   Values::kOne},
+      {"reason",          "",  {},                   Values::kOne},
+      {"until",           "",  {},                   Values::kOne},
       {"adb",             "",  {},                   Values::kOne},
       {"ssh",             "",  {},                   Values::kOne},
       {"ssh-config",      "",  {},                   Values::kOne},

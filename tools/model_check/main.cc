@@ -49,12 +49,13 @@ int Main(int argc, char** argv) {
   options.AddTo(&command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   options.again =
-      EnvironmentAgain() +
-      command_line.Again(
-          {"--device",   "--subject",         "--json",         "--csv",        "--junit",         "--markdown",
-           "--html",     "--extract",         "--bundle",       "--with-model", "--sarif",         "--model-explorer",
-           "--baseline", "--update-baseline", "--write-inputs", "--inputs",     "--results",       "--full",
-           "--all",      "--quiet",           "--verbose",      "--color",      "--output-folder", "--failing-folder"});
+      EnvironmentAgain() + command_line.Again({"--device",        "--subject",         "--json",    "--csv",
+                                               "--junit",         "--markdown",        "--html",    "--extract",
+                                               "--bundle",        "--with-model",      "--sarif",   "--model-explorer",
+                                               "--baseline",      "--update-baseline", "--reason",  "--until",
+                                               "--write-inputs",  "--inputs",          "--results", "--full",
+                                               "--all",           "--quiet",           "--verbose", "--color",
+                                               "--output-folder", "--failing-folder"});
   return Run(options).Go();
 }
 

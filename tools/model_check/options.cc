@@ -8,6 +8,7 @@
 #include "common/outputs.h"
 #include "common/print.h"
 #include "common/vocabulary.h"
+#include "plumb/tool/baseline.h"
 
 namespace plumb {
 
@@ -109,6 +110,15 @@ void Options::AddReports(CommandLine* c) {
   c->Add("--baseline", &baseline, "FILE: fail where a layer is worse than this says (verdict, E, R)");
   c->Flag("--update-baseline", &update_baseline, "write what is found into the file of --baseline");
   c->OnlyWith("--update-baseline", {"--baseline"});
+  c->Add("--reason", &reason, "of --update-baseline: why layers that are wrong now may be; then they fail no more");
+  c->Add("--until", &until, "2027-03-31: the last day on which that reason holds");
+  c->OnlyWith("--reason", {"--update-baseline"});
+  c->OnlyWith("--until", {"--reason"});
+  c->Check([this] {
+    return until.empty() || Baseline::IsDay(until)
+               ? Status::Ok()
+               : Status::InvalidArgument(fmt::format("--until: expected a day such as 2027-03-31, found '{}'", until));
+  });
 }
 
 Result<double> Options::MinTested() const {

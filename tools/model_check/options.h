@@ -36,6 +36,7 @@ struct Options {
   std::string min_tested = "50%";
   std::string json, csv, junit, markdown, html, sarif, model_explorer;
   std::string baseline;
+  std::string reason, until;  // of --update-baseline
   bool update_baseline = false;
   std::string again;  // the call, to be typed again for one device: without -d and what only reports
 

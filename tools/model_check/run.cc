@@ -173,6 +173,10 @@ Result<std::unique_ptr<Network>> Run::Prepare(std::shared_ptr<Device> device, co
 
 Status Run::Judged(RunReport* run, const std::map<std::string, Tensor>& outputs) {
   PutInOptionWords(run);
+  if (!options_.update_baseline) {
+    const std::string key = options_.baseline.empty() ? "" : result_.checked.model;
+    for (const std::string& line : baseline_.Accept(key, Baseline::Today(), run)) run->notes.push_back(line);
+  }
   if (run->is_golden) return PrintGolden(*run), Status::Ok();
   Print(*run);
   if (outputs.empty()) return Status::Ok();  // the subject
@@ -248,11 +252,12 @@ Status Run::JudgeByBaseline() {
   if (options_.baseline.empty() || result_.runs.empty()) return Status::Ok();
   const std::string key = result_.checked.model;
   if (options_.update_baseline) {
-    baseline_.Update(key, result_.runs);
+    baseline_.Update(key, result_.runs, {options_.reason, options_.until});
     return baseline_.Write(options_.baseline);
   }
   const std::vector<std::string> worse = baseline_.Compare(key, result_.runs);
   for (const std::string& line : worse) Say(PrintableLine("worse than before: " + line) + "\n");
+  for (const std::string& line : baseline_.Healed(key, result_.runs)) Say(PrintableLine("healed: " + line) + "\n");
   result_.comparisons.push_back(
       {"baseline " + options_.baseline, worse.empty() ? Verdict::kAligned : Verdict::kWrong, worse});
   return Status::Ok();

@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <cstdio>
+#include <cstring>
+#include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -63,31 +65,36 @@ bool HasNumber(const BaselineJson& json, const char* name) {
 
 bool IsEntry(const BaselineJson& json) {
   return json.is_object() && json.value("verdict", BaselineJson()).is_string() && HasNumber(json, "E") &&
-         HasNumber(json, "R");
+         HasNumber(json, "R") && json.value("reason", BaselineJson("")).is_string() &&
+         json.value("until", BaselineJson("")).is_string();
 }
+
+// "00001 relu1"
+std::string KeyOf(const LayerReport& layer) { return fmt::format("{:05} {}", layer.step.index, layer.step.name); }
 
 }  // namespace
 
 Baseline::Layers Baseline::LayersOf(const RunReport& run) {
   Layers layers;
   for (const LayerReport& layer : run.layers) {
-    char index[16];
-    std::snprintf(index, sizeof(index), "%05d ", layer.step.index);
     Entry entry;
     entry.verdict = layer.verdict;
     for (const OutputReport& output : layer.outputs) {
       entry.excess = std::max(entry.excess, output.excess);
       entry.rms_excess = std::max(entry.rms_excess, output.rms_excess);
     }
-    layers[index + layer.step.name] = entry;
+    layers[KeyOf(layer)] = entry;
   }
   return layers;
 }
 
-void Baseline::Update(const std::string& key, const std::vector<RunReport>& runs) {
+void Baseline::Update(const std::string& key, const std::vector<RunReport>& runs, const KnownDeviation& known) {
   for (const RunReport& run : runs) {
     Baseline found;
     found.checks_[key][run.device] = LayersOf(run);
+    for (auto& [name, entry] : found.checks_[key][run.device]) {
+      if (entry.verdict != Verdict::kAligned) entry.known = known;
+    }
     Merge(found, run.only_named_layers);
   }
 }
@@ -97,10 +104,86 @@ void Baseline::Merge(const Baseline& found, bool partly) {
     for (const auto& [device, layers] : devices) {
       Layers& known = checks_[key][device];
       Layers now = layers;
+      for (auto& [name, entry] : now) {
+        const auto before = known.find(name);
+        const bool keeps = entry.verdict != Verdict::kAligned && entry.known.reason.empty();
+        if (keeps && before != known.end()) entry.known = before->second.known;
+      }
       if (partly) now.insert(known.begin(), known.end());  // the others as they were
       known = std::move(now);
     }
   }
+}
+
+const Baseline::Layers* Baseline::Find(const std::string& key, const std::string& device) const {
+  const auto check = checks_.find(key);
+  if (check == checks_.end()) return nullptr;
+  const auto found = check->second.find(device);
+  return found == check->second.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> Baseline::Accept(const std::string& key, const std::string& today, RunReport* run) const {
+  std::vector<std::string> said;
+  const Layers* layers = Find(key, run->device);
+  if (layers == nullptr) return said;
+  const Layers now = LayersOf(*run);
+  for (LayerReport& layer : run->layers) {
+    const std::string name = KeyOf(layer);
+    const auto before = layers->find(name);
+    if (layer.verdict != Verdict::kWrong || before == layers->end()) continue;
+    const KnownDeviation& known = before->second.known;
+    if (known.reason.empty() || !Worse(before->second, now.at(name)).empty()) continue;
+    const bool expired = !known.until.empty() && known.until < today;
+    const std::string until = known.until.empty() ? "" : fmt::format(" ({} {})", expired ? "until" : "to", known.until);
+    said.push_back(fmt::format("{}, layer {}: {}{}: {}", run->device, name,
+                               expired ? "its known deviation has expired" : "known to be wrong", until, known.reason));
+    if (expired) continue;
+    layer.verdict = Verdict::kGrey;
+    layer.reason =
+        fmt::format("known to be wrong{}: {}{}{}", until, known.reason, layer.reason.empty() ? "" : "; ", layer.reason);
+  }
+  run->first_wrong = -1;
+  for (size_t i = 0; i < run->layers.size() && run->first_wrong < 0; ++i) {
+    if (run->layers[i].verdict == Verdict::kWrong) run->first_wrong = static_cast<int>(i);
+  }
+  if (run->verdict == Verdict::kWrong && run->first_wrong < 0) run->verdict = Verdict::kGrey;
+  return said;
+}
+
+std::vector<std::string> Baseline::Healed(const std::string& key, const std::vector<RunReport>& runs) const {
+  std::vector<std::string> healed;
+  for (const RunReport& run : runs) {
+    const Layers* layers = Find(key, run.device);
+    if (layers == nullptr) continue;
+    for (const auto& [name, now] : LayersOf(run)) {
+      const auto before = layers->find(name);
+      if (before == layers->end() || now.verdict != Verdict::kAligned) continue;
+      const Entry& was = before->second;
+      if (was.verdict != Verdict::kWrong && was.verdict != Verdict::kGrey) continue;
+      healed.push_back(fmt::format("{}, layer {}: it was {} (E {}{}{}), and is aligned (E {}); update the baseline",
+                                   run.device, name, VerdictName(was.verdict), Number(was.excess, 3),
+                                   was.known.reason.empty() ? "" : ", known: ", was.known.reason,
+                                   Number(now.excess, 3)));
+    }
+  }
+  return healed;
+}
+
+std::string Baseline::Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm day = {};
+  gmtime_r(&now, &day);
+  return fmt::format("{:04}-{:02}-{:02}", day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+}
+
+bool Baseline::IsDay(const std::string& text) {
+  constexpr const char* kForm = "dddd-dd-dd";
+  if (text.size() != std::strlen(kForm)) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (kForm[i] == 'd' ? std::isdigit(static_cast<unsigned char>(text[i])) == 0 : text[i] != kForm[i]) return false;
+  }
+  const int month = std::stoi(text.substr(5, 2)), day = std::stoi(text.substr(8, 2));
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
 // What is worse about a layer; "" when nothing is.
@@ -152,6 +235,8 @@ std::string Baseline::Text() const {
       for (const auto& [name, entry] : layers) {
         json[name] = {
             {"verdict", VerdictName(entry.verdict)}, {"E", ToNumber(entry.excess)}, {"R", ToNumber(entry.rms_excess)}};
+        if (!entry.known.reason.empty()) json[name]["reason"] = entry.known.reason;
+        if (!entry.known.until.empty()) json[name]["until"] = entry.known.until;
       }
     }
   }
@@ -184,8 +269,12 @@ Result<Baseline> Baseline::Parse(std::string_view text, const std::string& path)
         const Verdict* verdict = IsEntry(entry) ? FindVerdict(entry["verdict"].get<std::string>()) : nullptr;
         if (verdict == nullptr)
           return Broken(path, fmt::format("{}, layer {}: expected verdict, E and R", where, layer.key()));
+        const KnownDeviation known = {entry.value("reason", std::string()), entry.value("until", std::string())};
+        if (!known.until.empty() && !IsDay(known.until))
+          return Broken(path, fmt::format("{}, layer {}: \"until\": expected a day such as 2027-03-31, found '{}'",
+                                          where, layer.key(), known.until));
         baseline.checks_[check.key()][device.key()][layer.key()] = {*verdict, FromNumber(entry["E"]),
-                                                                    FromNumber(entry["R"])};
+                                                                    FromNumber(entry["R"]), known};
       }
     }
   }
