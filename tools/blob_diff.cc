@@ -13,6 +13,7 @@
 #include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/diff.h"
+#include "plumb/suggest.h"
 #include "plumb/weights.h"
 
 namespace plumb {
@@ -25,6 +26,7 @@ constexpr const char* kExamples = R"(Examples:
   blob_diff plumb_dump other.npz --names map.csv    a dump and any other set of named tensors
   blob_diff a.raw b.raw --dtype i32 --shape 1,1000
   blob_diff --weights net.pt net.tflite             the weights of a model and of what it was converted to
+  blob_diff --suggest-names net.onnx fused.onnx     which tensor of a fused graph is which of the model
 Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when something has
 no pair), 2 bad usage or input.)";
 
@@ -34,6 +36,7 @@ struct Options {
   std::string atol, rtol, dtype, shape, json, csv, names;
   std::string epsilon;
   bool weights = false;
+  bool suggest = false;
   bool pair_by_order = false;
   bool strict = false;
   bool all = false;
@@ -47,6 +50,9 @@ void Declare(Options* o, CommandLine* c) {
   c->Flag("--weights", &o->weights,
           "A and B are model files, the original and the converted one: compare their constants, undoing what a "
           "conversion folds");
+  c->Flag("--suggest-names", &o->suggest,
+          "A and B are a model and a graph that was made of it: say by structure which tensor is which; --csv writes "
+          "what --names reads");
   c->Add("--epsilon", &o->epsilon, "with --weights: of the original's batch norms, where its file does not say it");
   c->Add("--rule", &o->rule,
          "default: |a-b| <= atol + rtol |b|; allclose: NumPy's defaults; tnn: TNN's rule; cosine: >= 0.999");
@@ -141,21 +147,23 @@ Result<DiffReport> Diff(const Options& o) {
   return DiffDumps(o.a, o.b, options);
 }
 
-// With --weights: options of blobs would do nothing.
-Status CheckWeightOptions(const Options& o) {
+// Of two models: options of blobs would do nothing.
+Status CheckModelOptions(const Options& o) {
   const std::pair<const char*, bool> of_blobs[] = {
       {"--atol", !o.atol.empty()},          {"--rtol", !o.rtol.empty()},
-      {"--dtype", !o.dtype.empty()},        {"--csv", !o.csv.empty()},
+      {"--dtype", !o.dtype.empty()},        {"--csv", !o.csv.empty() && !o.suggest},
       {"--names", !o.names.empty()},        {"--shape", !o.shape.empty()},
       {"--pair-by-order", o.pair_by_order}, {"--rule", o.rule != "default"}};
   for (const auto& [option, given] : of_blobs) {
-    if (given) return Status::InvalidArgument(std::string(option) + " does nothing with --weights");
+    if (given)
+      return Status::InvalidArgument(
+          fmt::format("{} does nothing with {}", option, o.suggest ? "--suggest-names" : "--weights"));
   }
   return Status::Ok();
 }
 
 int CompareWeights(const Options& o) {
-  Status status = CheckWeightOptions(o);
+  Status status = CheckModelOptions(o);
   const auto epsilon = Tolerance("--epsilon", o.epsilon);
   if (status.ok() && !epsilon.ok()) status = epsilon.status();
   if (!status.ok()) return Fail(status);
@@ -172,6 +180,19 @@ int CompareWeights(const Options& o) {
   return o.strict && (left || report->Count(WeightsPair::kRounded) > 0) ? kExitMisaligned : kExitOk;
 }
 
+int Suggest(const Options& o) {
+  Status status = CheckModelOptions(o);
+  if (status.ok() && o.weights) status = Status::InvalidArgument("--weights does nothing with --suggest-names");
+  if (status.ok() && !o.json.empty()) status = Status::InvalidArgument("--json does nothing with --suggest-names");
+  if (!status.ok()) return Fail(status);
+  const auto found = SuggestNames(o.a, o.b);
+  if (!found.ok()) return Fail(found.status());
+  PrintText(InOptionWords(FormatNamesText(*found, o.all, static_cast<size_t>(OutputWidth()))));
+  if (!o.csv.empty()) status = WriteOutput(o.csv, FormatNamesCsv(*found));
+  if (!status.ok()) return Fail(status);
+  return found->pairs.empty() || (o.strict && !found->left.empty()) ? kExitMisaligned : kExitOk;
+}
+
 int Main(int argc, char** argv) {
   Options options;
   CommandLine command("blob_diff", "Compares two dump folders or two tensor files, blob by blob.", kExamples);
@@ -186,6 +207,7 @@ int Main(int argc, char** argv) {
                  {"--quiet", "only the last sentence"},
                  {"--json", "write the report as JSON; --csv: as CSV"}});
   if (const auto code = command.Parse(argc, argv)) return *code;
+  if (options.suggest) return Suggest(options);
   if (options.weights) return CompareWeights(options);
   if (!options.epsilon.empty()) return Fail(Status::InvalidArgument("--epsilon does nothing without --weights"));
   const auto report = Diff(options);

@@ -221,14 +221,15 @@ def healthy(case, bin_folder):
     save_tflite(case.folder / "net.tflite", arrays)
     save_tflite(case.folder / "int8.tflite", arrays, bits=8)
     for name in ("folded", "preserved"):
-        subprocess.run([bin_folder / "model_convert", case.folder / f"{name}.onnx", "-o", case.folder / name], check=True,
-                       capture_output=True)
+        subprocess.run([bin_folder / "model_convert", case.folder / f"{name}.onnx", "-o", case.folder / name],
+                       check=True, capture_output=True)
     pairs = [(original, f"{name}.onnx") for name in ("folded", "preserved", "dynamo")
              for original in ("net.pt", "net.safetensors")]
     pairs += [(original, "folded.onnx") for original in ("checkpoint.pth", "module.pt", "script.pt", "preserved.onnx")]
     pairs += [("net.pt", "net.tflite"), ("folded.onnx", "net.tflite"), ("net.safetensors", "int8.tflite"),
               ("folded.onnx", "folded.tnnproto"), ("net.pt", "folded.tnnproto"),
-              ("preserved.onnx", "preserved.tnnproto"), ("net.pt", "preserved.tnnmodel"), ("folded.tnnproto", "net.tflite")]
+              ("preserved.onnx", "preserved.tnnproto"), ("net.pt", "preserved.tnnmodel"),
+              ("folded.tnnproto", "net.tflite")]
     return pairs
 
 
