@@ -25,6 +25,7 @@ from ._network import Network, dump, run
 from ._reduce import ReduceReport, reduce
 from ._report import LayerReport, Report, Run
 from ._stage import StageReport, sample, stage, stage_diff, stage_match, stages_wanted
+from ._trace import TraceFinding, TraceReport, trace_check
 from ._types import Device, Layer, Observer, Port, Step, TensorInfo
 
 __version__: str = _core.version()
@@ -55,6 +56,8 @@ __all__ = [
     "Step",
     "TensorInfo",
     "Tolerance",
+    "TraceFinding",
+    "TraceReport",
     "align",
     "assert_aligned",
     "assert_close",
@@ -75,4 +78,5 @@ __all__ = [
     "stage_match",
     "stages_wanted",
     "tolerance",
+    "trace_check",
 ]
