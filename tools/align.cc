@@ -108,6 +108,7 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
   options.tolerance = o.tolerance;
   GoldenOptions golden;
   PLUMB_ASSIGN_OR_RETURN(golden.constants, constants.Read());
+  golden.signature = o.signature;
   PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(proto));
   loaded.model_dtypes = imported.model_dtypes;  // a tnnproto holds neither
   loaded.file_axes = imported.file_axes;

@@ -20,6 +20,7 @@ struct AlignArguments {
   int num_inputs = 1;
   double tolerance = AlignOptions().tolerance;
   InputArguments input;
+  std::string signature;  // not an option: LoadOptions::signature of the original
 
   void AddTo(CommandLine* command_line);
 };

@@ -146,8 +146,10 @@ Result<int> Convert(const Options& options) {
   std::string align = "not asked for";
   int exit_code = kExitOk;
   if (!options.align.mode.empty()) {
+    AlignArguments arguments = options.align;
+    arguments.signature = options.model.signature;
     PLUMB_ASSIGN_OR_RETURN(
-        exit_code, AlignAndPrint(options.align, options.model.Files().structure, *graph, options.prefix + ".tnnproto",
+        exit_code, AlignAndPrint(arguments, options.model.Files().structure, *graph, options.prefix + ".tnnproto",
                                  options.model.seed, options.model.constants));
     align = exit_code == kExitOk ? "equal" : "differs";
   }
@@ -158,6 +160,7 @@ Result<int> Convert(const Options& options) {
 int Main(int argc, char** argv) {
   Options options;
   options.model.keep_half = true;
+  options.model.keep_quantized = true;
   CommandLine line("model_convert", "Reads a model and writes it as TNN's tnnproto (text, v2) and tnnmodel (weights).",
                    kExamples);
   Declare(&line, &options);

@@ -110,7 +110,7 @@ Result<std::vector<std::string>> DevicesToShow(const std::string& wanted) {
 Result<Info> Collect(const ModelOptions& options, const std::vector<std::string>& devices) {
   Info info;
   PLUMB_ASSIGN_OR_RETURN(info.graph, options.Load({}, OpenDims::kUsual));
-  PLUMB_ASSIGN_OR_RETURN(info.declared, OpenInputs(options.Files()));
+  PLUMB_ASSIGN_OR_RETURN(info.declared, OpenInputs(options.Files(), options.signature));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*info.graph));
   info.ranges = GeneratedRanges(*info.graph, blobs);
   for (const Layer& layer : info.graph->layers) info.rows.push_back(MakeRow(*info.graph, layer, blobs));
@@ -251,6 +251,19 @@ void PrintTotal(const Info& info) {
         info.rows.size(), flops / 1e9, static_cast<double>(weights) / 1e6, static_cast<double>(outputs) / 1e6);
 }
 
+nlohmann::ordered_json SignaturesJson(const std::vector<ModelSignature>& signatures) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ModelSignature& from : signatures) {
+    nlohmann::ordered_json signature = {{"name", from.name}, {"subgraph", from.graph}};
+    for (const auto& [key, names] : {std::pair{"inputs", &from.inputs}, std::pair{"outputs", &from.outputs}}) {
+      signature[key] = nlohmann::ordered_json::array();
+      for (const auto& [name, tensor] : *names) signature[key].push_back({{"name", name}, {"tensor", tensor}});
+    }
+    list.push_back(std::move(signature));
+  }
+  return list;
+}
+
 nlohmann::ordered_json TensorsJson(const std::vector<ModelTensor>& tensors) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const ModelTensor& tensor : tensors) {
@@ -303,7 +316,26 @@ std::string ToJson(const Info& info) {
     json["layers"].push_back(std::move(layer));
   }
   if (const auto tensors = ModelTensors(info.graph->source); tensors.ok()) json["tensors"] = TensorsJson(*tensors);
+  if (const auto signatures = ModelSignatures(info.graph->source); signatures.ok())
+    json["signatures"] = SignaturesJson(*signatures);
   return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+// "image (serving_default_image:0), ..."
+std::string SignedNames(const std::vector<std::pair<std::string, std::string>>& names) {
+  std::string text;
+  for (const auto& [name, tensor] : names)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", Printable(name), Printable(tensor));
+  return text.empty() ? "nothing" : text;
+}
+
+void PrintSignatures(const std::string& path) {
+  const auto signatures = ModelSignatures(path);
+  if (!signatures.ok()) return;
+  for (const ModelSignature& signature : *signatures) {
+    Print("signature {} of subgraph {}: {} -> {}\n", Printable(signature.name), signature.graph,
+          SignedNames(signature.inputs), SignedNames(signature.outputs));
+  }
 }
 
 void PrintHead(const ModelOptions& options, const Info& info) {
@@ -318,6 +350,7 @@ void PrintHead(const ModelOptions& options, const Info& info) {
   for (const std::string& device : info.devices) devices += (devices.empty() ? "" : ", ") + device;
   if (!devices.empty()) Print("devices {}\n", devices);
   for (const std::string& output : info.graph->outputs) Print("output  {}\n", Printable(output));
+  PrintSignatures(info.graph->source);
 }
 
 // "0.0078125, -1", or of several scales the first and how many there are.
@@ -349,6 +382,7 @@ Status PrintTensors(const std::string& path) {
 int Main(int argc, char** argv) {
   ModelOptions options;
   options.skip_weights = true;
+  options.keep_quantized = true;
   std::string json, wanted;
   bool full = false, all = false, tensors = false;
   CommandLine command_line(

@@ -28,6 +28,7 @@ struct GoldenOptions {
   // The Python that has plumb_golden and the framework; "": what PLUMB_PYTHON names, else the build's venv, else
   // python3.
   std::string python;
+  std::string signature;  // of a .tflite (LoadOptions::signature)
 };
 
 class GoldenRun {

@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plumb/graph.h"
@@ -44,7 +45,7 @@ enum class OpenDims {
   kUsual      // usual shapes that run, with a note
 };
 
-// What importing an ONNX file did away with and a judge of another runtime's tensors needs (CheckOptions::record).
+// What importing a file did away with and a judge of another runtime's tensors needs (CheckOptions::record).
 // Layers beside the graph's own; `constants`: what they read that the graph's layers do not make.
 struct ImportRecord {
   struct Part {
@@ -62,6 +63,12 @@ struct LoadOptions {
   uint64_t seed = kDefaultSeed;  // of generated weights
   bool random_weights = false;   // generate them even when there is a tnnmodel
   bool keep_half = false;        // leave f16 and bf16 weights as they are stored; otherwise they become f32
+  // tnnproto only: TNN's quantised layers stay as the file says them, for who writes or lists them; no device runs
+  // these. Otherwise each becomes DequantizeLinear, the operator of floats and QuantizeLinear.
+  bool keep_quantized = false;
+  // TFLite only: the signature whose subgraph is the network; empty: the first subgraph. A note says when there are
+  // more.
+  std::string signature;
   // Large weights of floats are not read: zeros that take no memory stand for them. For who asks for shapes and costs.
   bool skip_weights = false;
   std::map<std::string, Shape> input_shapes;  // replace the declared shapes of network inputs, by name
@@ -73,7 +80,7 @@ struct LoadOptions {
   std::map<std::string, Tensor> input_values;
   bool source_lines = true;        // ONNX only: Layer::source_line; they hold paths of whoever exported the file
   Evaluator evaluator;             // ONNX only: folds constant floats; without it they stay layers
-  ImportRecord* record = nullptr;  // ONNX only: filled when given; holds all constants that were folded in memory
+  ImportRecord* record = nullptr;  // filled when given; holds all constants that were folded in memory
   uint64_t max_bytes =
       0;  // ONNX only: of one blob, and of all constants that importing makes; 0: MaxMemory() (plumb.h)
 };
@@ -92,6 +99,14 @@ struct ModelTensor {
   uint64_t bytes = 0;  // of the buffer; 0: computed or given
 };
 
+// A way to run a file: one of its subgraphs, under a name.
+struct ModelSignature {
+  std::string name;
+  int graph = 0;
+  // What the signature calls a tensor, and the tensor's own name.
+  std::vector<std::pair<std::string, std::string>> inputs, outputs;
+};
+
 // One row for each format that models come in.
 struct ModelFormat {
   enum Holds { kStructure, kWeights, kBoth };
@@ -100,15 +115,18 @@ struct ModelFormat {
   Holds holds;
   // Of an imported format, which holds both: makes a graph of the file, and says which inputs' dims are open.
   Result<Graph> (*load)(const std::string& path, const LoadOptions& options);
-  Result<std::map<std::string, std::string>> (*open_inputs)(const std::string& path);
-  // Null: its tensors have no numbers.
+  Result<std::map<std::string, std::string>> (*open_inputs)(const std::string& path, const std::string& signature);
+  // Null: its tensors have no numbers, and it has no signatures.
   Result<std::vector<ModelTensor>> (*tensors)(const std::string& path);
+  Result<std::vector<ModelSignature>> (*signatures)(const std::string& path);
 };
 const std::vector<ModelFormat>& ModelFormats();
 // The row of the file's suffix; null: no model's.
 const ModelFormat* FindModelFormat(const std::string& path);
 // The tensors of a file in its own order. NotSupported: the format does not number them.
 Result<std::vector<ModelTensor>> ModelTensors(const std::string& path);
+// In the file's order. NotSupported: the format has none.
+Result<std::vector<ModelSignature>> ModelSignatures(const std::string& path);
 // The suffixes of what can be named as a model's structure: ".tnnproto, .onnx or .tflite".
 std::string ModelSuffixes();
 
@@ -117,8 +135,9 @@ std::string ModelSuffixes();
 Result<Graph> LoadModel(const ModelFiles& files, const LoadOptions& options = {});
 Result<Graph> LoadModel(const std::string& path, const LoadOptions& options = {});
 
-// By name, the network inputs whose dims the file leaves open, as it declares them: "[N,3,?,?]".
-Result<std::map<std::string, std::string>> OpenInputs(const ModelFiles& files);
+// By name, the network inputs whose dims the file leaves open, as it declares them: "[N,3,?,?]". `signature`: as in
+// LoadOptions.
+Result<std::map<std::string, std::string>> OpenInputs(const ModelFiles& files, const std::string& signature = {});
 
 struct SaveOptions {
   int tnnmodel_version = 2;  // 1 or 2: the tnnmodel's magic. The tnnproto is always v2, which alone says dtypes.

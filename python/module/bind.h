@@ -22,6 +22,7 @@ struct ModelArguments {
   bool ask_shapes = false;  // refuse open dims; otherwise usual sizes are chosen, as the tools do
   Arrays constants;
   uint64_t seed = kDefaultSeed;
+  std::string signature;
 };
 LoadOptions ToLoadOptions(const ModelArguments& arguments);
 

@@ -53,6 +53,7 @@ nb::list DescribeDevices() {
 LoadOptions ToLoadOptions(const ModelArguments& arguments) {
   LoadOptions load;
   load.seed = arguments.seed;
+  load.signature = arguments.signature;
   load.input_shapes = ToShapes(arguments.shapes);
   load.open_dims = arguments.ask_shapes ? OpenDims::kRefuse : OpenDims::kUsual;
   load.input_values = ToTensors(arguments.constants);
@@ -69,7 +70,8 @@ void BindModel(nb::module_& m) {
       .def_rw("shapes", &ModelArguments::shapes)
       .def_rw("ask_shapes", &ModelArguments::ask_shapes)
       .def_rw("constants", &ModelArguments::constants)
-      .def_rw("seed", &ModelArguments::seed);
+      .def_rw("seed", &ModelArguments::seed)
+      .def_rw("signature", &ModelArguments::signature);
   nb::class_<ModelHandle>(m, "Graph")
       .def(
           "inputs",

@@ -84,6 +84,7 @@ def arguments_of(
     shapes: Shapes | str | None,
     constants: Mapping[str, Any] | None,
     seed: int,
+    signature: str | None = None,
 ) -> _core.ModelArguments:
     arguments = _core.ModelArguments()
     arguments.structure = path
@@ -94,6 +95,7 @@ def arguments_of(
         raise _given.bad("constants", "a dict of arrays by network input", constants)
     arguments.constants = all_ready(constants or {})
     arguments.seed = _given.whole(seed, "seed")
+    arguments.signature = signature or ""
     return arguments
 
 
@@ -105,6 +107,7 @@ def load(
     constants: Mapping[str, Any] | None = None,
     open_shapes: Shapes | None = None,
     seed: int = 1,
+    signature: str | None = None,
 ) -> Model:
     """Loads a model: .onnx, also as bytes, .tflite, or .tnnproto with the .tnnmodel beside it.
 
@@ -115,12 +118,13 @@ def load(
             choose; "ask": that is an error.
         constants: network inputs that become constants (of an .onnx).
         open_shapes: as `shapes`, but only for inputs whose dims the file leaves open.
+        signature: of a .tflite with several: whose subgraph is the network; None: the first subgraph.
 
     Raises:
         Error: NotFound, IoError, CorruptModel, NotSupported (all operators that Plumb lacks are
             named at once) or InvalidArgument, e.g. for open dims of which no usual size runs.
     """
-    return load_at(path, None, weights, shapes, constants, open_shapes, seed)
+    return load_at(path, None, weights, shapes, constants, open_shapes, seed, signature)
 
 
 def load_at(
@@ -131,11 +135,12 @@ def load_at(
     constants: Mapping[str, Any] | None = None,
     open_shapes: Shapes | None = None,
     seed: int = 1,
+    signature: str | None = None,
 ) -> Model:
     """`load`, and a torch module at the inputs given."""
     memory = _given.in_memory(path, inputs)
     where = _given.path_of(path) if memory is None else memory.path
-    arguments = arguments_of(where, weights, shapes, constants, seed)
+    arguments = arguments_of(where, weights, shapes, constants, seed, signature)
     wanted = _given.shapes_of(open_shapes, "open_shapes")
     return Model(_core.load(arguments, wanted, False), arguments, memory)
 

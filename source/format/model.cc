@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "format/next_step.h"
 #include "format/open_dims.h"
+#include "format/tnn/expand_quantized.h"
 #include "format/tnn/model.h"
 #include "format/tnn/proto.h"
 #include "graph/random_weights.h"
@@ -132,20 +133,6 @@ Status CheckComplete(const Graph& graph, bool has_weights) {
   return Status::Ok();
 }
 
-// Weights of quantised layers come from a tnnmodel only.
-Status CheckQuantized(const Graph& graph) {
-  int num_missing = 0;
-  for (const Layer& layer : graph.layers) {
-    const bool quantized = layer.quantized || layer.dynamic_range_quantized;
-    if (quantized && GetOp(layer.kind).visit_resources != nullptr && layer.resources.empty()) ++num_missing;
-  }
-  if (num_missing == 0) return Status::Ok();
-  return Status::NotSupported(
-      fmt::format("model '{}': {} quantised layers have no weights, and int8 weights are not generated; convert it "
-                  "together with its tnnmodel",
-                  graph.source, num_missing));
-}
-
 Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure, kMaxTextBytes));
   PLUMB_ASSIGN_OR_RETURN(tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
@@ -163,7 +150,8 @@ Result<Graph> LoadTnn(const ModelFiles& files, const LoadOptions& options) {
   PLUMB_RETURN_IF_ERROR(ChooseOpenShapes(inputs, options, &graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
   if (weights.empty()) PLUMB_RETURN_IF_ERROR(GenerateWeights(blobs, options.seed, &graph));
-  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/!weights.empty(), &graph));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, &graph));
+  if (!options.keep_quantized) PLUMB_RETURN_IF_ERROR(tnn::ExpandQuantized(blobs, options.record, &graph));
   return std::move(graph);
 }
 
@@ -179,7 +167,7 @@ Result<Graph> LoadImported(const ModelFormat& format, const ModelFiles& files, c
     for (Layer& layer : graph.layers) layer.resources.clear();
     PLUMB_RETURN_IF_ERROR(GenerateWeights(blobs, options.seed, &graph));
   }
-  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/true, &graph));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, &graph));
   return graph;
 }
 
@@ -201,6 +189,11 @@ Result<Graph> Load(const ModelFiles& files, const LoadOptions& options) {
         fmt::format("weights are to be generated, but '{}' is named too; choose one", files.weights));
   }
   const ModelFormat& format = *FindModelFormat(files.structure);
+  if (!options.signature.empty() && format.signatures == nullptr) {
+    return Status::InvalidArgument(
+        fmt::format("model '{}': LoadOptions::signature is '{}', and only a .tflite file has signatures; leave it out",
+                    files.structure, options.signature));
+  }
   if (format.load != nullptr) return LoadImported(format, files, options);
   if (!options.input_values.empty()) {
     return Status::InvalidArgument(fmt::format(
@@ -220,10 +213,10 @@ Result<Graph> LoadModel(const std::string& path, const LoadOptions& options) {
   return LoadModel(ModelFiles{path, ""}, options);
 }
 
-Result<std::map<std::string, std::string>> OpenInputs(const ModelFiles& files) {
+Result<std::map<std::string, std::string>> OpenInputs(const ModelFiles& files, const std::string& signature) {
   PLUMB_RETURN_IF_ERROR(CheckFormat(files.structure));
   const ModelFormat& format = *FindModelFormat(files.structure);
-  if (format.open_inputs != nullptr) return format.open_inputs(files.structure);
+  if (format.open_inputs != nullptr) return format.open_inputs(files.structure, signature);
   PLUMB_ASSIGN_OR_RETURN(const FileBytes text, ReadFile(files.structure, kMaxTextBytes));
   PLUMB_ASSIGN_OR_RETURN(const tnn::Proto proto, tnn::ParseProto(text.text(), files.structure));
   return OpenAmong(DeclaredInputs(proto.graph));
@@ -233,9 +226,8 @@ namespace {
 
 Status Save(const Graph& graph, const std::string& prefix, const SaveOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
-  PLUMB_RETURN_IF_ERROR(CheckQuantized(graph));
   Graph checked = graph;
-  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/true, &checked));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, &checked));
   PLUMB_ASSIGN_OR_RETURN(const std::string text, tnn::FormatProto(checked));
   PLUMB_ASSIGN_OR_RETURN(AtomicFile model, WritePart(prefix + ".tnnmodel", [&](AtomicFile* file) {
                            const auto sink = [file](const void* data, size_t size) { return file->Write(data, size); };

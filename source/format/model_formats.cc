@@ -10,9 +10,13 @@
 namespace plumb {
 namespace {
 
-template <Result<std::vector<DeclaredInput>> (*declared)(const std::string& path)>
-Result<std::map<std::string, std::string>> OpenOf(const std::string& path) {
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<DeclaredInput> inputs, declared(path));
+Result<std::map<std::string, std::string>> OpenOfOnnx(const std::string& path, const std::string&) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<DeclaredInput> inputs, onnx::DeclaredInputs(path));
+  return OpenAmong(inputs);
+}
+
+Result<std::map<std::string, std::string>> OpenOfTflite(const std::string& path, const std::string& signature) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<DeclaredInput> inputs, tflite::DeclaredInputs(path, signature));
   return OpenAmong(inputs);
 }
 
@@ -20,11 +24,11 @@ Result<std::map<std::string, std::string>> OpenOf(const std::string& path) {
 
 const std::vector<ModelFormat>& ModelFormats() {
   static const auto* formats = new std::vector<ModelFormat>{
-      {".tnnproto", "TNN", ModelFormat::kStructure, nullptr, nullptr, nullptr},
-      {".tnnmodel", "TNN", ModelFormat::kWeights, nullptr, nullptr, nullptr},
-      {".onnx", "ONNX", ModelFormat::kBoth, &onnx::LoadOnnx, &OpenOf<&onnx::DeclaredInputs>, nullptr},
-      {".tflite", "TFLITE", ModelFormat::kBoth, &tflite::LoadTflite, &OpenOf<&tflite::DeclaredInputs>,
-       &tflite::Tensors},
+      {".tnnproto", "TNN", ModelFormat::kStructure, nullptr, nullptr, nullptr, nullptr},
+      {".tnnmodel", "TNN", ModelFormat::kWeights, nullptr, nullptr, nullptr, nullptr},
+      {".onnx", "ONNX", ModelFormat::kBoth, &onnx::LoadOnnx, &OpenOfOnnx, nullptr, nullptr},
+      {".tflite", "TFLITE", ModelFormat::kBoth, &tflite::LoadTflite, &OpenOfTflite, &tflite::Tensors,
+       &tflite::Signatures},
   };
   return *formats;
 }
@@ -41,6 +45,12 @@ Result<std::vector<ModelTensor>> ModelTensors(const std::string& path) {
   if (format != nullptr && format->tensors != nullptr) return format->tensors(path);
   return Status::NotSupported(
       fmt::format("model '{}': only the tensors of a .tflite file have numbers and buffers of their own", path));
+}
+
+Result<std::vector<ModelSignature>> ModelSignatures(const std::string& path) {
+  const ModelFormat* format = FindModelFormat(path);
+  if (format != nullptr && format->signatures != nullptr) return format->signatures(path);
+  return Status::NotSupported(fmt::format("model '{}': only a .tflite file has signatures", path));
 }
 
 std::string ModelSuffixes() {

@@ -67,7 +67,7 @@ Result<Graph> GraphBuilder::Build(uint64_t seed) const {
   Graph graph = graph_;
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
   PLUMB_RETURN_IF_ERROR(GenerateWeights(blobs, seed, &graph));
-  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/true, &graph));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, &graph));
   return graph;
 }
 

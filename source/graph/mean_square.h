@@ -17,6 +17,7 @@ class MeanSquares {
  public:
   // Of the layer's first input.
   double Input(const Layer& layer) const { return First(layer).Total(); }
+  double OfBlob(const std::string& blob) const { return Of(blob).Total(); }
   // Notes the layer's outputs. `drawn`: the layer has filters drawn for its input, so that its sums have mean square 2.
   void AddLayer(const Layer& layer, bool drawn);
 

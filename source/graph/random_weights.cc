@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "graph/mean_square.h"
 #include "graph/philox.h"
+#include "graph/random_quantized.h"
 #include "graph/resources.h"
 #include "op/core/op.h"
 
@@ -107,28 +108,21 @@ Status GenerateWeights(const BlobTable& blobs, uint64_t seed, Graph* graph) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Missing> all, FindMissing(blobs, graph));
   PLUMB_RETURN_IF_ERROR(CheckWeightsFit(*graph, all));
   MeanSquares mean_squares;
-  int num_quantized = 0;
   for (const Missing& missing : all) {
     Layer& layer = *missing.layer;
-    const bool quantized = layer.quantized || layer.dynamic_range_quantized;
     bool drawn = false;
     for (const ResourceSpec& spec : missing.specs) {
       drawn |= spec.fill == ResourceSpec::kHe;
-      if (quantized) continue;
       Result<Tensor> tensor = Draw(spec, PhiloxStream(seed, layer.name, spec.slot), mean_squares.Input(layer));
       if (!tensor.ok()) return tensor.status().AddContext(fmt::format("{}: {}", LayerFrame(*graph, layer), spec.slot));
       layer.resources[spec.slot] = *std::move(tensor);
       graph->weights_generated = true;
     }
     mean_squares.AddLayer(layer, drawn);
-    if (quantized && !missing.specs.empty()) ++num_quantized;
+    if (layer.quantized) ChooseBlobScales(mean_squares, layer, graph);
+    if (!missing.specs.empty()) PLUMB_RETURN_IF_ERROR(QuantizeDrawn(*graph, &layer));
   }
   if (graph->weights_generated) graph->weight_seed = seed;
-  if (num_quantized > 0) {
-    graph->notes.push_back(std::to_string(num_quantized) +
-                           " quantised layers have no weights: int8 weights are not generated, "
-                           "give the tnnmodel");
-  }
   return Status::Ok();
 }
 

@@ -87,7 +87,7 @@ void DropDeniedBias(const std::vector<ResourceSpec>& specs, Layer* layer, Graph*
 
 }  // namespace
 
-Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph) {
+Status CheckResources(const BlobTable& blobs, Graph* graph) {
   std::string missing;
   size_t num_missing = 0;
   for (Layer& layer : graph->layers) {
@@ -97,7 +97,7 @@ Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph) 
       const auto it = layer.resources.find(spec.slot);
       if (it != layer.resources.end() && !it->second.empty()) {
         PLUMB_RETURN_IF_ERROR(CheckResource(layer, spec, &it->second).AddContext(LayerFrame(*graph, layer)));
-      } else if (spec.required && (quantized_too || !IsQuantized(layer))) {
+      } else if (spec.required) {
         if (++num_missing > kShown) continue;
         missing += fmt::format("{}{} {} of layer {} '{}' ({})", missing.empty() ? "" : ", ", spec.slot,
                                spec.shape.ToString(), layer.index, layer.name, layer.type);

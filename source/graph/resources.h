@@ -23,9 +23,8 @@ bool SameResources(const std::map<std::string, Tensor>& a, const std::map<std::s
 Result<std::vector<ResourceSpec>> SpecsOf(const Graph& graph, const Layer& layer, const BlobTable& blobs);
 
 // Checks every layer's resources: present where required, as many elements as the layer's sizes ask for, a dtype that
-// fits. Tensors without dims (v1 files) take the expected shape. Missing weights of quantised layers are an error only
-// with `quantized_too`. All missing ones are named at once.
-Status CheckResources(const BlobTable& blobs, bool quantized_too, Graph* graph);
+// fits. Tensors without dims (v1 files) take the expected shape. All missing ones are named at once.
+Status CheckResources(const BlobTable& blobs, Graph* graph);
 
 // f16 and bf16 weights and constants become f32, because kernels take f32 weights; a note says how many.
 Status ExpandHalf(Graph* graph, bool skipped = false);

@@ -168,9 +168,7 @@ std::vector<LayerSupport> FindSupport(const Graph& graph, const BlobTable& blobs
     for (const auto& port : group.inputs) spec.inputs.push_back(blobs.at(port.blob));
     for (const auto& port : group.outputs) spec.outputs.push_back(blobs.at(port.blob));
     LayerSupport entry;
-    const bool quantized = layer.quantized || layer.dynamic_range_quantized;
-    if (quantized) entry.refusals.emplace_back("int8 is not supported yet");
-    const KernelRow* row = quantized ? nullptr : FindRow(device.kernels(), spec, nullptr, &entry.refusals);
+    const KernelRow* row = FindRow(device.kernels(), spec, nullptr, &entry.refusals);
     if (row != nullptr) entry.kernel = fmt::format("{}/{}", Lower(device.name()), row->name);
     support.push_back(std::move(entry));
   }

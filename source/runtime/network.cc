@@ -57,7 +57,7 @@ std::string RunFrame(const Layer& layer, const std::string& kernel) {
   return fmt::format("{} on {}{}", LayerFrame(layer), kernel, inputs.empty() ? "" : ", reading " + inputs);
 }
 
-// int8 comes with an issue of its own: until then such a model is described (model_info) and refused by name.
+// Devices run what LoadModel makes of TNN's quantised layers, unless it is told to keep them.
 Status RefuseQuantized(const Graph& graph) {
   std::string names;
   int count = 0;
@@ -66,10 +66,9 @@ Status RefuseQuantized(const Graph& graph) {
     if (++count <= 3) names += (names.empty() ? "" : ", ") + LayerFrame(layer);
   }
   if (count == 0) return Status::Ok();
-  return Status::NotSupported(
-      fmt::format("model '{}' has {} quantised layers ({}{}), and int8 is not supported yet: run the float model; "
-                  "model_info describes this one",
-                  graph.source, count, names, count > 3 ? ", ..." : ""));
+  return Status::NotSupported(fmt::format(
+      "model '{}' has {} quantised layers ({}{}) as its file says them; load it without LoadOptions::keep_quantized",
+      graph.source, count, names, count > 3 ? ", ..." : ""));
 }
 
 // Ten thousand times ResNet-50's; on a fast CPU a quarter of an hour.

@@ -129,6 +129,7 @@ Result<GoldenRun> GoldenRun::Run(const Framework& framework, const std::string& 
     PLUMB_RETURN_IF_ERROR(WriteTensors(folder + "/inputs.npz", tensors));
     arguments.insert(arguments.end(), {"--input", folder + "/inputs.npz"});
   }
+  if (!options.signature.empty()) arguments.insert(arguments.end(), {"--signature", options.signature});
   for (const auto& [name, value] : options.constants) {
     if (!framework.knows_constants) break;
     const std::string file = fmt::format("{}/constant{}.npy", folder, arguments.size());

@@ -172,7 +172,7 @@ Status Session::Impl::MakeGolden() {
   const auto make = options.run_litert ? GoldenRun::LiteRt : GoldenRun::OnnxRuntime;
   std::map<std::string, Tensor> constants = options.load.input_values;
   constants.insert(graph->chosen_values.begin(), graph->chosen_values.end());
-  auto run = make(model.structure, used.values, {constants, options.python});
+  auto run = make(model.structure, used.values, {constants, options.python, options.load.signature});
   if (!run.ok()) {
     return run.status().AddContext(options.run_litert ? "SessionOptions::run_litert"
                                                       : "SessionOptions::run_onnxruntime");

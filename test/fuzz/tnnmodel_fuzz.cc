@@ -49,6 +49,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!plumb::tnn::ReadModel(BytesOf(bytes.data(), bytes.size()), "y.tnnmodel", escaped, &again).ok()) std::abort();
   if (Written(again) != bytes) std::abort();
   const auto blobs = plumb::InferShapes(graph);
-  if (blobs.ok()) (void)plumb::CheckResources(*blobs, true, &graph);
+  if (blobs.ok()) (void)plumb::CheckResources(*blobs, &graph);
   return 0;
 }

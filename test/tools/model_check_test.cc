@@ -158,17 +158,27 @@ TEST(ModelCheck, LastLineExitCodeAndJsonAgree) {
   EXPECT_TRUE(Has(report["devices"][1]["error"], "ARM")) << report["devices"];
 }
 
-// Point 10: int8 has no kernel anywhere yet, so every device of ALL is skipped, and one that is named fails.
+// Point 10: a device of ALL that has no kernel for float64 is skipped, and one that is named fails.
 TEST(ModelCheck, ADeviceOfAllThatLacksAKernelIsSkipped) {
-  const std::string model = "-m " + kNetworks + "quant_mobilenet_v1.tnnproto";
-  const auto all = RunTool("model_check", model);
-  EXPECT_EQ(all.exit_code, 1) << all.out;
-  EXPECT_TRUE(Has(all.out, ": skipped: no kernel for Convolution (layer ")) << all.out;
-  EXPECT_EQ(LastLine(all.out).find("NOT TESTED: "), 0u) << all.out;
-  const auto named = RunTool("model_check", model + " -d NAIVE");
+  const std::string path = ::testing::TempDir() + "plumb_model_check_f64.tnnproto";
+  std::ofstream(path)
+      << "\"1 2 1 4206624772 ,\"\n\"x 4 1 2 3 3 256 ,\"\n\" ,\"\n\"y ,\"\n\" 1 ,\"\n\"Exp e 1 1 x y ,\"\n";
+  const std::string values = ::testing::TempDir() + "plumb_model_check_f64.txt";
+  std::ofstream(values) << "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18\n";
+  const auto all = RunTool("model_check", "-m " + path + " -i " + values);
+  if (!Has(all.out, "OPENCL")) GTEST_SKIP() << "every device here has kernels for float64";
+  EXPECT_EQ(all.exit_code, 0) << all.out;
+  EXPECT_TRUE(Has(all.out, "OPENCL: skipped: no kernel for Exp (layer ")) << all.out;
+  EXPECT_EQ(LastLine(all.out).find("ALIGNED: "), 0u) << all.out;
+  const auto named = RunTool("model_check", "-m " + path + " -i " + values + " -d OPENCL");
   EXPECT_EQ(named.exit_code, 2) << named.out;
-  EXPECT_EQ(LastLine(named.out).find("ERROR: NAIVE failed: "), 0u) << named.out;
-  EXPECT_TRUE(Has(LastLine(named.out), "int8 is not supported yet")) << named.out;
+  EXPECT_EQ(LastLine(named.out).find("ERROR: OPENCL failed: "), 0u) << named.out;
+}
+
+TEST(ModelCheck, TnnsQuantisedNetworksRun) {
+  const auto run = RunTool("model_check", "-m " + kNetworks + "quant_mobilenet_v1.tnnproto -d NAIVE," + kCpuDevice);
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(LastLine(run.out), "90 of 90 steps")) << run.out;
 }
 
 TEST(ModelCheck, OneLayerAloneOnADevice) {
@@ -241,7 +251,6 @@ TEST(ModelCheck, EveryMistakeHasASentenceAndACode) {
       {"-m " + faults + " --min-tested half", {2, "--min-tested: expected a share such as 0.5 or 50%, found 'half'"}},
       {"-m " + faults + " --color sometimes", {2, "--color: expected auto, always or never, found 'sometimes'"}},
       {"-p " + faults + " -m nowhere.tnnmodel", {2, "nowhere.tnnmodel"}},
-      {"-m " + kNetworks + "quant_resnet50.tnnproto -d NAIVE", {2, "int8 is not supported yet"}},
   };
   for (const auto& [arguments, expected] : cases) {
     const auto run = RunTool("model_check", arguments);

@@ -63,7 +63,9 @@ void Say(const std::string& what, const std::string& text) {
 // These notes are said without -v: they change what everything that follows is about.
 void SayChosenShapes(const Graph& graph) {
   for (const std::string& note : graph.notes) {
-    if (note.rfind("open batch: ", 0) == 0 || note.rfind("open dims: ", 0) == 0) Say("note", note);
+    for (const char* begin : {"open batch: ", "open dims: ", "signatures: "}) {
+      if (note.rfind(begin, 0) == 0) Say("note", note);
+    }
   }
 }
 
@@ -83,6 +85,7 @@ void ModelOptions::AddTo(CommandLine* c) {
          "NAME=1,3,224,224: prepare the network for this input shape; ask: refuse a model whose file leaves "
          "dims open, for which usual ones that run are taken otherwise");
   constants.AddTo(c);
+  c->Add("--signature", &signature, "NAME: of a .tflite with several, whose subgraph is the network");
   c->Add("--seed", &seed, "of generated weights and inputs");
   c->Flag("--random-weights", &random_weights, "generate weights even when there is a tnnmodel");
   c->Check([this] { return not_needed != nullptr && *not_needed ? Status::Ok() : Resolve(); });
@@ -122,6 +125,8 @@ Result<LoadOptions> ModelOptions::Read() const {
   load.seed = seed;
   load.random_weights = random_weights;
   load.keep_half = keep_half;
+  load.signature = signature;
+  load.keep_quantized = keep_quantized;
   load.skip_weights = skip_weights;
   load.evaluator = ReferenceEvaluator();
   std::vector<std::string> given = shapes;

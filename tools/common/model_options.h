@@ -20,11 +20,13 @@ struct ModelOptions {
   ConstantOptions constants;
   uint64_t seed = kDefaultSeed;
   bool random_weights = false;
+  std::string signature;                 // LoadOptions::signature
   std::string first, second;             // by place: the model, its tnnmodel
   std::string type;                      // TNN's -mt
   const bool* not_needed = nullptr;      // not an option: a flag of the tool that does without a model
   const std::string* instead = nullptr;  // not an option: one of the tool's that may name where the model comes from
   bool keep_half = false;                // not an option: LoadOptions::keep_half
+  bool keep_quantized = false;           // not an option: LoadOptions::keep_quantized
   bool skip_weights = false;             // not an option: LoadOptions::skip_weights
   // Not an option: the folder that was named as the model, where it is a case (model_check --extract, model_reduce).
   std::string case_folder;

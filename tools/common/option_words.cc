@@ -22,6 +22,7 @@ constexpr FieldWord kFieldWords[] = {
     {"InputOptions::range", "--input-range"},
     {"LoadOptions::input_shapes", "--shape"},
     {"LoadOptions::input_values", "--constant"},
+    {"LoadOptions::signature", "--signature"},
     {"NetworkOptions::device_index", "--device-index"},
     {"NetworkOptions::fallback", "--fallback"},
     {"PairingOptions::by_order", "--pair-by-order"},

@@ -21,6 +21,7 @@ const std::vector<Word>& Words() {
       {"network-type",    "",  {"nt"},               Values::kOne},
       {"shape",           "",  {"is", "in"},         Values::kShapes},
       {"constant",        "",  {},                   Values::kPairs},
+      {"signature",       "",  {},                   Values::kOne},
       {"seed",            "",  {},                   Values::kOne},
       {"random-weights",  "",  {},                   Values::kOne},
       {"device",          "d", {"dt"},               Values::kDevices},

@@ -22,7 +22,7 @@ Status AddShapes(const DeviceCheckOptions& o, Payload* payload) {
   for (const std::string& shape : o.model.shapes) payload->arguments.push_back("--shape=" + shape);
   if (payload->graph == nullptr) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const auto given, o.model.Read());
-  PLUMB_ASSIGN_OR_RETURN(const auto open, OpenInputs(o.model.Files()));
+  PLUMB_ASSIGN_OR_RETURN(const auto open, OpenInputs(o.model.Files(), o.model.signature));
   for (const GraphInput& input : payload->graph->inputs) {
     if (open.count(input.name) == 0 || given.input_shapes.count(input.name) != 0) continue;
     const std::string dims = input.shape.ToString();

@@ -277,7 +277,7 @@ Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subjec
   // A subject of another size, or in another layout than declared, may not fit the weights, and kernels trust them.
   Graph checked = graph;
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(checked, options.input_shapes));
-  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/false, &checked));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, &checked));
   SubjectOptions every = options;  // layers speak for one another, but not those of int8
   every.check.layers.clear();
   const auto check = [&]() -> Result<RunReport> {

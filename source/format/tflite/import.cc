@@ -10,10 +10,9 @@
 namespace plumb::tflite {
 namespace {
 
-// Opens the dims of network inputs that their signatures leave open; false when there are none.
-bool OpenAsSigned(const ModelFile& file, onnx::ModelIr* model) {
+// Opens the dims of network inputs that their shape signatures leave open; false when there are none.
+bool OpenAsSigned(const schema::SubGraph& graph, onnx::ModelIr* model) {
   bool open = false;
-  const schema::SubGraph& graph = file.graph(0);
   for (size_t i = 0; i < model->graph.inputs.size(); ++i) {
     const int32_t index = graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
     const auto* dims = graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index))->shape_signature();
@@ -26,19 +25,47 @@ bool OpenAsSigned(const ModelFile& file, onnx::ModelIr* model) {
   return open;
 }
 
+// A note where nobody chose among several signatures; else "".
+std::string SignaturesNote(const ModelFile& file, const std::string& chosen) {
+  const auto* signatures = file.root().signature_defs();
+  if (!chosen.empty() || signatures == nullptr || signatures->size() < 2) return "";
+  std::string names, read;
+  for (size_t i = 0; i < signatures->size(); ++i) {
+    const schema::SignatureDef& signature = *signatures->Get(static_cast<flatbuffers::uoffset_t>(i));
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", Text(signature.signature_key()));
+    if (signature.subgraph_index() == 0 && read.empty())
+      read = fmt::format(", that of '{}',", Text(signature.signature_key()));
+  }
+  return fmt::format("signatures: {}; the first subgraph{} is the network (LoadOptions::signature)", names, read);
+}
+
+using TensorMaps = flatbuffers::Vector<flatbuffers::Offset<schema::TensorMap>>;
+
+std::vector<std::pair<std::string, std::string>> NamesOf(const TensorMaps* maps, const schema::SubGraph& graph) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (size_t i = 0; maps != nullptr && i < maps->size(); ++i) {
+    const schema::TensorMap& map = *maps->Get(static_cast<flatbuffers::uoffset_t>(i));
+    names.emplace_back(Text(map.name()), Text(graph.tensors()->Get(map.tensor_index())->name()));
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<Graph> LoadTfliteBytes(FileBytes bytes, const std::string& path, const LoadOptions& options) {
   PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Read(std::move(bytes), path));
-  Result<Translated> translated = Translator(*file, options.skip_weights).Run();
+  PLUMB_ASSIGN_OR_RETURN(const size_t chosen, file->GraphOf(options.signature));
+  Result<Translated> translated = Translator(*file, options.skip_weights).Run(chosen);
   if (!translated.ok()) return translated.status().AddContext(fmt::format("model '{}'", path));
   Result<Graph> imported = onnx::ImportAtAnyShape(translated->model, options);
   // The shape that the file gives may be a mere place holder (1 for each open dim), with which nothing runs.
-  if (!imported.ok() && OpenAsSigned(*file, &translated->model))
+  if (!imported.ok() && OpenAsSigned(file->graph(chosen), &translated->model))
     imported = onnx::ImportAtAnyShape(translated->model, options);
   if (!imported.ok()) return imported.status();
   Graph graph = std::move(*imported);
   for (std::string& note : ConverterNotes(*file)) graph.notes.push_back(std::move(note));
+  if (std::string note = SignaturesNote(*file, options.signature); !note.empty())
+    graph.notes.push_back(std::move(note));
   for (const Layer& layer : graph.layers) {
     for (const std::string& blob : layer.outputs) {
       const auto held = translated->held_first.find(blob);
@@ -48,10 +75,11 @@ Result<Graph> LoadTfliteBytes(FileBytes bytes, const std::string& path, const Lo
   return graph;
 }
 
-Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) {
+Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path, const std::string& signature) {
   PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Open(path));
+  PLUMB_ASSIGN_OR_RETURN(const size_t chosen, file->GraphOf(signature));
   std::vector<DeclaredInput> inputs;
-  const schema::SubGraph& graph = file->graph(0);
+  const schema::SubGraph& graph = file->graph(chosen);
   for (size_t i = 0; graph.inputs() != nullptr && i < graph.inputs()->size(); ++i) {
     const int32_t index = graph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
     const schema::Tensor& tensor = *graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
@@ -92,6 +120,19 @@ Result<onnx::ModelIr> NodesOf(const std::string& path) {
   Result<Translated> translated = Translator(*file, /*skip_weights=*/false).Run();
   if (!translated.ok()) return translated.status().AddContext(fmt::format("model '{}'", path));
   return std::move(translated->model);
+}
+
+Result<std::vector<ModelSignature>> Signatures(const std::string& path) {
+  PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Open(path));
+  std::vector<ModelSignature> signatures;
+  const auto* listed = file->root().signature_defs();
+  for (size_t i = 0; listed != nullptr && i < listed->size(); ++i) {
+    const schema::SignatureDef& from = *listed->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const schema::SubGraph& graph = file->graph(from.subgraph_index());
+    signatures.push_back({Text(from.signature_key()), static_cast<int>(from.subgraph_index()),
+                          NamesOf(from.inputs(), graph), NamesOf(from.outputs(), graph)});
+  }
+  return signatures;
 }
 
 Result<Graph> LoadTflite(const std::string& path, const LoadOptions& options) {

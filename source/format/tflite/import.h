@@ -23,8 +23,9 @@ Result<onnx::ModelIr> NodesOf(const std::string& path);
 
 // The tensors of all subgraphs, as the file has them.
 Result<std::vector<ModelTensor>> Tensors(const std::string& path);
-// The inputs that a network of this file takes.
-Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path);
+// The inputs that a network of this file takes, by that signature or, of an empty one, the first subgraph.
+Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path, const std::string& signature);
+Result<std::vector<ModelSignature>> Signatures(const std::string& path);
 
 }  // namespace plumb::tflite
 

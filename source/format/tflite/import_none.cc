@@ -21,6 +21,9 @@ Result<Graph> LoadTflite(const std::string& path, const LoadOptions&) { return N
 Result<Graph> LoadTfliteBytes(FileBytes, const std::string& path, const LoadOptions&) { return NoTflite(path); }
 Result<onnx::ModelIr> NodesOf(const std::string& path) { return NoTflite(path); }
 Result<std::vector<ModelTensor>> Tensors(const std::string& path) { return NoTflite(path); }
-Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path) { return NoTflite(path); }
+Result<std::vector<DeclaredInput>> DeclaredInputs(const std::string& path, const std::string&) {
+  return NoTflite(path);
+}
+Result<std::vector<ModelSignature>> Signatures(const std::string& path) { return NoTflite(path); }
 
 }  // namespace plumb::tflite

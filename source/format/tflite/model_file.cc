@@ -93,7 +93,40 @@ Status ModelFile::Check() {
   PLUMB_RETURN_IF_ERROR(CheckBuffers());
   for (size_t i = 0; i < num_graphs(); ++i)
     PLUMB_RETURN_IF_ERROR(CheckGraph(graph(i)).AddContext(fmt::format("subgraph {}", i)));
+  return CheckSignatures();
+}
+
+Status ModelFile::CheckSignatures() const {
+  const auto* signatures = root_->signature_defs();
+  for (size_t i = 0; signatures != nullptr && i < signatures->size(); ++i) {
+    const schema::SignatureDef& signature = *signatures->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const std::string frame = fmt::format("signature {} '{}'", i, Text(signature.signature_key()));
+    if (signature.subgraph_index() >= num_graphs())
+      return Status::CorruptModel(
+          fmt::format("{} is of subgraph {} of {}", frame, signature.subgraph_index(), num_graphs()));
+    const auto* tensors = graph(signature.subgraph_index()).tensors();
+    const size_t count = tensors == nullptr ? 0 : tensors->size();
+    for (const auto* maps : {signature.inputs(), signature.outputs()}) {
+      for (size_t m = 0; maps != nullptr && m < maps->size(); ++m) {
+        const uint32_t index = maps->Get(static_cast<flatbuffers::uoffset_t>(m))->tensor_index();
+        if (index >= count) return Status::CorruptModel(fmt::format("{} names tensor {} of {}", frame, index, count));
+      }
+    }
+  }
   return Status::Ok();
+}
+
+Result<size_t> ModelFile::GraphOf(const std::string& signature) const {
+  if (signature.empty()) return size_t{0};
+  std::string known;
+  const auto* signatures = root_->signature_defs();
+  for (size_t i = 0; signatures != nullptr && i < signatures->size(); ++i) {
+    const schema::SignatureDef& found = *signatures->Get(static_cast<flatbuffers::uoffset_t>(i));
+    if (Text(found.signature_key()) == signature) return static_cast<size_t>(found.subgraph_index());
+    known += fmt::format("{}'{}'", known.empty() ? "" : ", ", Text(found.signature_key()));
+  }
+  return Status::InvalidArgument(fmt::format("model '{}' has no signature '{}'; its signatures are {}", path_,
+                                             signature, known.empty() ? "none" : known));
 }
 
 Status ModelFile::CheckBuffers() const {

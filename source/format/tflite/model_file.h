@@ -27,6 +27,8 @@ class ModelFile {
     return *root_->subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index));
   }
   size_t num_graphs() const { return root_->subgraphs()->size(); }
+  // The subgraph of that signature; of an empty one the first. InvalidArgument: the file has no such signature.
+  Result<size_t> GraphOf(const std::string& signature) const;
   // The bytes of a buffer; empty: the tensors that name it are computed or given.
   std::string_view Data(uint32_t buffer) const;
 
@@ -34,6 +36,7 @@ class ModelFile {
   ModelFile(FileBytes bytes, std::string path) : bytes_(std::move(bytes)), path_(std::move(path)) {}
   Status Check();
   Status CheckBuffers() const;
+  Status CheckSignatures() const;
   Status CheckGraph(const schema::SubGraph& graph) const;
   Status CheckTensor(const schema::Tensor& tensor) const;
   Status CheckOperator(const schema::Operator& op, int64_t num_tensors) const;

@@ -119,8 +119,8 @@ Result<onnx::GraphIr> Translator::Inner(size_t graph, const std::string& prefix,
   return writer.Finish();
 }
 
-Result<Translated> Translator::Run() {
-  GraphWriter writer(file_, 0, "", &budget_);
+Result<Translated> Translator::Run(size_t graph) {
+  GraphWriter writer(file_, graph, "", &budget_);
   PLUMB_RETURN_IF_ERROR(writer.Begin());
   Translated translated;
   onnx::ModelIr& model = translated.model;

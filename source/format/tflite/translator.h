@@ -28,8 +28,8 @@ class Translator {
     budget_.skip_weights = skip_weights;
   }
 
-  // The first subgraph. All operators that cannot be expressed are named in one Status.
-  Result<Translated> Run();
+  // That subgraph. All operators that cannot be expressed are named in one Status.
+  Result<Translated> Run(size_t graph);
 
   const ModelFile& file() const { return file_; }
   // Translates a subgraph's operators in order into the writer.

@@ -200,5 +200,39 @@ TEST(TfliteImportTest, UnknownOperatorsAreNamedInOneSentence) {
       "reads");
 }
 
+// A subgraph that doubles, and one that squares.
+std::string TwoSignatures(int squared) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 3}), y = m.Tensor("y", {1, 3});
+  m.Op(TfliteModel::Code::ADD, {x, x}, {y}, schema::CreateAddOptions(m.builder()));
+  m.Signature("doubled", {{"given", x}}, {{"made", y}});
+  m.EndGraph({y});
+  const int z = m.Input("z", {1, 2}), s = m.Tensor("s", {1, 2});
+  m.Op(TfliteModel::Code::SQUARE, {z}, {s});
+  m.Signature("squared", {{"given", z}}, {{"made", squared}});
+  m.EndGraph({s});
+  return m.Bytes();
+}
+
+TEST(TfliteImport, ASignatureChoosesItsSubgraph) {
+  const std::string bytes = TwoSignatures(1);
+  const auto first = TfliteModel::LoadBytes(bytes), second = TfliteModel::LoadBytes(bytes, "squared");
+  ASSERT_TRUE(first.ok() && second.ok()) << first.status().ToString() << second.status().ToString();
+  EXPECT_EQ(first->inputs[0].name, "x");
+  EXPECT_EQ(second->inputs[0].name, "z");
+  EXPECT_EQ(second->outputs, std::vector<std::string>{"s"});
+  EXPECT_EQ(first->notes.size(), second->notes.size() + 1);
+  EXPECT_EQ(first->notes.back(),
+            "signatures: 'doubled', 'squared'; the first subgraph, that of 'doubled', is the network "
+            "(LoadOptions::signature)");
+  const Status none = TfliteModel::LoadBytes(bytes, "cubed").status();
+  EXPECT_EQ(none.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(none.message().find("no signature 'cubed'; its signatures are 'doubled', 'squared'"), std::string::npos)
+      << none.message();
+  const Status broken = TfliteModel::LoadBytes(TwoSignatures(2)).status();
+  EXPECT_EQ(broken.code(), StatusCode::kCorruptModel);
+  EXPECT_NE(broken.message().find("signature 1 'squared' names tensor 2 of 2"), std::string::npos) << broken.message();
+}
+
 }  // namespace
 }  // namespace plumb

@@ -74,6 +74,18 @@ class TfliteModel {
         schema::CreateMetadata(builder_, builder_.CreateString(name), static_cast<uint32_t>(buffers_.size() - 1)));
   }
 
+  // Of the subgraph that is ended next.
+  void Signature(const std::string& name, const std::vector<std::pair<std::string, int>>& inputs,
+                 const std::vector<std::pair<std::string, int>>& outputs) {
+    const auto maps = [this](const std::vector<std::pair<std::string, int>>& names) {
+      std::vector<flatbuffers::Offset<schema::TensorMap>> made;
+      for (const auto& [key, tensor] : names)
+        made.push_back(schema::CreateTensorMap(builder_, builder_.CreateString(key), static_cast<uint32_t>(tensor)));
+      return builder_.CreateVector(made);
+    };
+    signatures_.push_back(schema::CreateSignatureDef(builder_, maps(inputs), maps(outputs), builder_.CreateString(name),
+                                                     0, static_cast<uint32_t>(graphs_.size())));
+  }
   // Ends a subgraph; the next tensors belong to another.
   void EndGraph(const std::vector<int>& outputs) {
     graphs_.push_back(schema::CreateSubGraph(builder_, builder_.CreateVector(tensors_), builder_.CreateVector(inputs_),
@@ -83,16 +95,18 @@ class TfliteModel {
   // The file. REQUIRES: called once, with every subgraph ended.
   std::string Bytes() {
     const auto model = schema::CreateModel(builder_, 3, builder_.CreateVector(codes_), builder_.CreateVector(graphs_),
-                                           0, builder_.CreateVector(buffers_), 0, builder_.CreateVector(metadata_));
+                                           0, builder_.CreateVector(buffers_), 0, builder_.CreateVector(metadata_),
+                                           builder_.CreateVector(signatures_));
     schema::FinishModelBuffer(builder_, model);
     return {reinterpret_cast<const char*>(builder_.GetBufferPointer()), builder_.GetSize()};
   }
 
-  static Result<Graph> LoadBytes(const std::string& bytes) {
+  static Result<Graph> LoadBytes(const std::string& bytes, const std::string& signature = "") {
     auto owner = std::make_shared<std::vector<uint64_t>>(bytes.size() / sizeof(uint64_t) + 1);
     if (!bytes.empty()) std::memcpy(owner->data(), bytes.data(), bytes.size());
     LoadOptions options;
     options.evaluator = ReferenceEvaluator();
+    options.signature = signature;
     return tflite::LoadTfliteBytes(FileBytes(std::shared_ptr<void>(owner, owner->data()), bytes.size()), "x.tflite",
                                    options);
   }
@@ -153,6 +167,7 @@ class TfliteModel {
   std::vector<flatbuffers::Offset<schema::Metadata>> metadata_;
   std::vector<flatbuffers::Offset<schema::OperatorCode>> codes_;
   std::vector<flatbuffers::Offset<schema::SubGraph>> graphs_;
+  std::vector<flatbuffers::Offset<schema::SignatureDef>> signatures_;
   std::vector<int> inputs_;
   Shape shape_;
 };

@@ -39,7 +39,7 @@ constexpr char kConstants[] =
 Status ReadChecked(const std::string& bytes, Graph* graph) {
   PLUMB_RETURN_IF_ERROR(ReadModel(BytesOf(bytes), "test.tnnmodel", false, graph));
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(*graph));
-  return CheckResources(blobs, true, graph);
+  return CheckResources(blobs, graph);
 }
 
 void ExpectExampleWeights(const Graph& graph) {

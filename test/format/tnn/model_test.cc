@@ -88,7 +88,7 @@ TEST(TnnModel, ReadsAndWritesQuantizedWeights) {
     EXPECT_EQ(graph.layers[0].Resource("weight_zero_point") != nullptr, zero_point);
     EXPECT_EQ(graph.blob_scales.at("x").scale.data<float>()[0], 0.5f);
     EXPECT_TRUE(graph.blob_scales.at("y").zero_point.empty());
-    EXPECT_TRUE(CheckResources(*InferShapes(graph), true, &graph).ok());
+    EXPECT_TRUE(CheckResources(*InferShapes(graph), &graph).ok());
     const std::string written = Written(graph, 2);
     Graph back = ParseOrDie(*FormatProto(graph));
     ASSERT_TRUE(ReadModel(BytesOf(written), "written", false, &back).ok());
@@ -227,13 +227,13 @@ TEST(TnnModel, RefusesWhatContradictsItself) {
 TEST(TnnModel, NamesTheLayerAndTheSlotThatIsMissingOrWrong) {
   Graph graph = ParseOrDie(ProtoText(kConvolution));
   ASSERT_TRUE(Read(Bytes().Head(1).Record(1, "Convolution", "c").Str("c").U32(0).Raw(0, kWeight), &graph).ok());
-  Status status = CheckResources(*InferShapes(graph), true, &graph);
+  Status status = CheckResources(*InferShapes(graph), &graph);
   EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
   EXPECT_NE(status.message().find("bias [2] of layer 0 'c' (Convolution)"), std::string::npos) << status.ToString();
   graph = ParseOrDie(ProtoText(kConvolution));
   ASSERT_TRUE(
       Read(Bytes().Head(1).Record(1, "Convolution", "c").Str("c").U32(1).Raw(0, kBias).Raw(0, kBias), &graph).ok());
-  status = CheckResources(*InferShapes(graph), true, &graph);
+  status = CheckResources(*InferShapes(graph), &graph);
   EXPECT_NE(status.message().find("weight expects 4 elements [2,2,1,1], found 2"), std::string::npos)
       << status.ToString();
   graph = ParseOrDie(ProtoText(kConvolution));
@@ -241,7 +241,7 @@ TEST(TnnModel, NamesTheLayerAndTheSlotThatIsMissingOrWrong) {
       Read(Bytes().Head(1).Record(1, "Convolution", "c").Str("c").U32(1).Raw<int32_t>(3, {1, 2, 3, 4}).Raw(0, kBias),
            &graph)
           .ok());
-  status = CheckResources(*InferShapes(graph), true, &graph);
+  status = CheckResources(*InferShapes(graph), &graph);
   EXPECT_NE(status.message().find("weight expects f32 or f16 values, found i32"), std::string::npos)
       << status.ToString();
 }
@@ -249,7 +249,7 @@ TEST(TnnModel, NamesTheLayerAndTheSlotThatIsMissingOrWrong) {
 TEST(TnnModel, IgnoresABiasThatTheParametersDenyAndSaysSo) {
   Graph graph = ParseOrDie(ProtoText("Convolution c 1 1 x y 1 2 2 1 1 1 1 0 0 0 -1 1 1 0"));
   ASSERT_TRUE(Read(ConvolutionBody(Bytes().Head(1).Record(1, "Convolution", "c")), &graph).ok());
-  ASSERT_TRUE(CheckResources(*InferShapes(graph), true, &graph).ok());
+  ASSERT_TRUE(CheckResources(*InferShapes(graph), &graph).ok());
   EXPECT_EQ(graph.layers[0].Resource("bias"), nullptr);
   ASSERT_EQ(graph.notes.size(), 1u);
 }

@@ -17,6 +17,12 @@ const char* const kNetworks[] = {"densenet",       "inception_v3", "mobilenet_v1
 
 std::string PathOf(const std::string& network) { return PLUMB_TEST_DATA "/networks/" + network + ".tnnproto"; }
 
+LoadOptions Kept() {
+  LoadOptions options;
+  options.keep_quantized = true;
+  return options;
+}
+
 class NetworkTest : public ::testing::TestWithParam<const char*> {};
 
 void ExpectSameStructure(const Graph& a, const Graph& b) {
@@ -59,15 +65,16 @@ TEST_P(NetworkTest, TextSurvivesReadWriteRead) {
 
 TEST_P(NetworkTest, LoadsWithShapesAndGeneratedWeights) {
   const bool quantized = std::string(GetParam()).rfind("quant_", 0) == 0;
-  const auto graph = LoadModel(PathOf(GetParam()));
+  const auto graph = LoadModel(PathOf(GetParam()), Kept());
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
-  EXPECT_EQ(graph->notes.empty(), !quantized);
-  EXPECT_EQ(graph->weight_seed, kDefaultSeed * (graph->weights_generated ? 1 : 0));
+  EXPECT_TRUE(graph->notes.empty());
+  EXPECT_TRUE(graph->weights_generated);
+  EXPECT_EQ(graph->weight_seed, kDefaultSeed);
   int num_quantized = 0;
   for (const Layer& layer : graph->layers) {
     num_quantized += layer.quantized ? 1 : 0;
     if (layer.type != "Convolution") continue;
-    EXPECT_EQ(layer.Resource("weight") == nullptr, quantized) << layer.name;
+    EXPECT_EQ(layer.Resource("weight")->dtype(), quantized ? DType::kI8 : DType::kF32) << layer.name;
   }
   EXPECT_EQ(num_quantized > 0, quantized);
 }
@@ -76,7 +83,7 @@ TEST_P(NetworkTest, ModelBytesSurviveReadWriteRead) {
   const auto bytes = ReadFile(PathOf(GetParam()));
   ASSERT_TRUE(bytes.ok());
   const auto proto = tnn::ParseProto(bytes->text(), GetParam());
-  const auto graph = LoadModel(PathOf(GetParam()));
+  const auto graph = LoadModel(PathOf(GetParam()), Kept());
   ASSERT_TRUE(proto.ok() && graph.ok());
   for (const int version : {1, 2}) {
     std::string written;
@@ -94,7 +101,7 @@ TEST_P(NetworkTest, ModelBytesSurviveReadWriteRead) {
     ASSERT_TRUE(status.ok()) << status.ToString();
     const auto blobs = InferShapes(read);
     ASSERT_TRUE(blobs.ok());
-    ASSERT_TRUE(CheckResources(*blobs, false, &read).ok());
+    ASSERT_TRUE(CheckResources(*blobs, &read).ok());
     for (size_t i = 0; i < read.layers.size(); ++i) {
       EXPECT_TRUE(SameResources(read.layers[i].resources, graph->layers[i].resources)) << read.layers[i].name;
     }

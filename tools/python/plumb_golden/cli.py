@@ -186,6 +186,8 @@ def add_litert(parser):
     parser.add_argument("--kernels", default="optimised", choices=["optimised", "reference", "xnnpack"],
                         help="LiteRT's own, its plain reference ones, or XNNPACK's, each operator for itself (default: "
                              "%(default)s)")
+    parser.add_argument("--signature", metavar="NAME",
+                        help="of a file with several: whose subgraph is run (default: the first subgraph)")
     parser.add_argument("--as-deployed", action="store_true",
                         help="run the network with its default delegates, once for each tensor, which becomes the "
                              "file's output; nothing else of the file is changed")
@@ -259,13 +261,13 @@ def run(options):
         return probe.note(options.model, options.outputs, options.how)
     check(options)
     if getattr(options, "list", False):
-        return importlib.import_module(".litert_file", __package__).listing(options.model)
+        return importlib.import_module(".litert_file", __package__).listing(options.model, options.signature)
     arguments = dict(input_files=options.input, shapes=inputs.parse_shapes(options.shape),
                      specs=inputs.parse_specs(options.tensors),
                      seed=options.seed, value_range=options.range, force=options.force,
                      prove_probe=options.prove_probe)
     for own in ("optimized", "train_mode", "onnx", "constants", "precision", "weight_bits",
-                "indices", "as_deployed", "kernels"):
+                "indices", "as_deployed", "kernels", "signature"):
         if hasattr(options, own):
             arguments[own] = getattr(options, own)
     with own_output(options.quiet):

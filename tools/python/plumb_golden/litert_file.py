@@ -34,9 +34,9 @@ NAMES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "float64": "f64
 
 
 class File:
-    """The first subgraph of a .tflite."""
+    """A subgraph of a .tflite: that of a signature, or the first one."""
 
-    def __init__(self, path):
+    def __init__(self, path, signature=None):
         self.path = pathlib.Path(path)
         try:
             from ai_edge_litert import schema_py_generated as schema
@@ -47,6 +47,9 @@ class File:
             raise UsageError(f"'{path}' is no .tflite: its bytes 4 to 7 are no 'TFL3'")
         try:
             self._model = schema.Model.GetRootAs(self.data)
+            if signature is not None:
+                self.data = self._with_first(self._subgraph_of(signature))
+                self._model = schema.Model.GetRootAs(self.data)
             self._graph = self._model.Subgraphs(0)
             self.inputs, self.outputs = numbers(self._graph.InputsAsNumpy()), numbers(self._graph.OutputsAsNumpy())
             self.operators = [self._operator(i) for i in range(self._graph.OperatorsLength())]
@@ -62,6 +65,26 @@ class File:
             wrong = [i for i in indices if not -1 <= i < len(self.tensors)]
             if wrong:
                 raise UsageError(f"'{self.path}' is broken: it reads tensor {wrong[0]} of {len(self.tensors)}")
+
+    def _subgraph_of(self, signature):
+        known = {}
+        for i in range(self._model.SignatureDefsLength()):
+            found = self._model.SignatureDefs(i)
+            known[(found.SignatureKey() or b"").decode("utf-8", "replace")] = found.SubgraphIndex()
+        if signature not in known:
+            listed = ", ".join(f"'{name}'" for name in known) or "none"
+            raise UsageError(f"'{self.path}' has no signature '{signature}'; its signatures are {listed}")
+        return known[signature]
+
+    def _with_first(self, index):
+        """The file's bytes with that subgraph and the first one in each other's place."""
+        start = self._model._tab.Vector(self._model._tab.Offset(8))  # Model.subgraphs
+        places = [start, start + 4 * index]
+        targets = [place + int.from_bytes(self.data[place:place + 4], "little") for place in places]
+        data = bytearray(self.data)
+        for place, target in zip(places, reversed(targets)):
+            data[place:place + 4] = (target - place).to_bytes(4, "little")
+        return bytes(data)
 
     def _operator(self, i):
         operator = self._graph.Operators(i)
@@ -158,9 +181,9 @@ def numbers(array):
     return [] if isinstance(array, int) else [int(x) for x in array]
 
 
-def listing(path):
+def listing(path, signature=None):
     """[{index, name, shape, dtype, scale, zero_point, axis, order, of}] of every tensor."""
-    file = File(path)
+    file = File(path, signature)
     constant = {t.index for t in file.tensors} - set(file.written) - set(file.inputs)
     rows = []
     for tensor in file.tensors:

@@ -41,9 +41,9 @@ def open_model(runtime, kernels=None, content=None):
     """kernels: one of KERNELS, every tensor is kept; None: the default delegates, and none is."""
     kinds = runtime.interpreter.OpResolverType
     resolver = getattr(kinds, KERNELS[kernels][0]) if kernels else kinds.AUTO
-    model = {"model_content": content} if content is not None else {"model_path": str(runtime.file.path)}
+    content = content or runtime.file.data
     try:
-        return runtime.interpreter.Interpreter(num_threads=runtime.how.threads or 1, **model,
+        return runtime.interpreter.Interpreter(num_threads=runtime.how.threads or 1, model_content=content,
                                                experimental_preserve_all_tensors=kernels is not None,
                                                experimental_op_resolver_type=resolver)
     except (ValueError, RuntimeError) as error:
@@ -103,13 +103,13 @@ def run_unwatched(runtime, feeds):
 
 
 def run(model, folder, input_files=(), shapes=None, specs=(), seed=1, value_range=None, force=False,
-        prove_probe=False, how=PLAIN, indices=(), as_deployed=False, kernels="optimised"):
+        prove_probe=False, how=PLAIN, indices=(), as_deployed=False, kernels="optimised", signature=None):
     """Writes the dump folder; returns the Folder. indices: of the tensors; none: all that operators write."""
     version, interpreter = load_framework()
     determinism = seed_everything(seed)
     if not pathlib.Path(model).exists():
         raise UsageError(f"there is no file '{model}'")
-    runtime = Runtime(interpreter, version, File(model), how)
+    runtime = Runtime(interpreter, version, File(model, signature), how)
     check_indices(runtime.file, indices)
     lite = open_model(runtime, kernels=kernels)
     feeds = draw_inputs(lite, runtime, input_files, shapes or {}, specs, seed, value_range)
