@@ -11,6 +11,8 @@ schema::BuiltinOperator OpContext::code() const {
   return CodeOf(*writer_.file().root().operator_codes()->Get(op_.opcode_index()));
 }
 
+int OpContext::version() const { return writer_.file().root().operator_codes()->Get(op_.opcode_index())->version(); }
+
 bool OpContext::IsFloat(size_t i) const {
   switch (Input(i).type()) {
     case schema::TensorType::FLOAT32:

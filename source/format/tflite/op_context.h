@@ -22,6 +22,7 @@ class OpContext {
   Translator& translator() { return translator_; }
   // The operator's number, for families that share a mapper.
   schema::BuiltinOperator code() const;
+  int version() const;  // of the operator, as the file says it
   // CorruptModel where the file leaves them out.
   template <class T>
   Result<const T*> Options() const {

@@ -47,6 +47,66 @@ TEST(TfliteOperatorsTest, UnpoolingPutsValuesBackIntoTheirPlaces) {
   ExpectRun(&m, {y}, {{5, 9}, {2.1f, 0.1f}}, {0, 0, 9, 0, 5, 0, 0, 0});
 }
 
+// A flexbuffer: left_rotation_idx 0, right_rotation_idx 1, output_height 4, output_width 2, scale_x and scale_y 1.5,
+// target_rotation_radians 0, subset_idxs [0,1,1,2].
+const std::string& CropOptions() {
+  constexpr char kBytes[] =
+      "left_rotation_idx\000right_rotation_idx\000output_height\000output_width\000scale_x\000scale_y\000ta"
+      "rget_rotation_radians\000subset_idxs\000\004\000\001\001\002\010zVIk\076\067\030\061\000\000\012\000"
+      "\000\000\001\000\000\000\010\000\000\000\000\000\000\000\004\000\000\000\002\000\000\000\001\000\000"
+      "\000\000\000\300\077\000\000\300\077\063\000\000\000\000\000\000\000\006\006\006\006\016\016\054\006\050"
+      "\046\001";
+  static const std::string options(kBytes, sizeof(kBytes) - 1);
+  return options;
+}
+
+TEST(TfliteOperatorsTest, LandmarksGiveTheCropAroundThem) {
+  for (const bool turned : {false, true}) {
+    TfliteModel m;
+    const int x = m.Input("x", {1, 3, 3}), y = m.Tensor("y", {1, 4, 4});
+    m.SecondCustom("Landmarks2TransformMatrix", {x}, {y}, CropOptions());
+    // The box is 4 by 2 around (2, 1): 1.5 * 4 / 2 and 1.5 * 2 / 4 of it for each pixel of 2 by 4.
+    if (!turned)
+      ExpectRun(&m, {y}, {{0, 0, 9, 4, 0, 9, 2, 2, 9}}, {3, 0, 0, -1, 0, .75, 0, -.5, 0, 0, 1, 0, 0, 0, 0, 1});
+    // Turned by a quarter to the right its middle is (1, 2).
+    if (turned)
+      ExpectRun(&m, {y}, {{0, 0, 9, 0, 4, 9, 2, 2, 9}}, {0, -.75, 0, 2.5, 3, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 1});
+  }
+}
+
+TEST(TfliteOperatorsTest, OptionsThatAreNoFlexbufferAreRefused) {
+  const std::string whole = CropOptions();
+  for (size_t missing = 1; missing < whole.size(); ++missing) {
+    TfliteModel m;
+    const int x = m.Input("x", {1, 3, 3}), y = m.Tensor("y", {1, 4, 4});
+    m.SecondCustom("Landmarks2TransformMatrix", {x}, {y}, whole.substr(missing));
+    const auto loaded = m.Load({y});
+    EXPECT_NE(loaded.status().message().find("its option"), std::string::npos) << missing;
+  }
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2, 3}), y = m.Tensor("y", {1, 4, 4});
+  m.SecondCustom("Landmarks2TransformMatrix", {x}, {y}, whole);
+  const Status status = m.Load({y}).status();
+  EXPECT_NE(status.message().find("its option subset_idxs names landmark 2 of 2"), std::string::npos)
+      << status.message();
+}
+
+TEST(TfliteOperatorsTest, APictureIsSampledWhereTheMatrixLeads) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2, 2, 1}), y = m.Tensor("y", {1, 2, 4, 1});
+  const int matrix = m.Constant<float>("m", {1, 4, 4}, {.5f, 0, 0, .25f, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+  m.SecondCustom("TransformTensorBilinear", {x, matrix}, {y});
+  ExpectRun(&m, {y}, {{1, 2, 3, 4}}, {1, 1.5, 2, 0, 3, 3.5, 4, 0});  // the fourth column lies outside
+}
+
+TEST(TfliteOperatorsTest, LandmarksAreTransformed) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2, 3}), y = m.Tensor("y", {1, 2, 3});
+  const int matrix = m.Constant<float>("m", {1, 4, 4}, {2, 0, 5, 1, 1, 1, 5, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+  m.SecondCustom("TransformLandmarks", {x, matrix}, {y});
+  ExpectRun(&m, {y}, {{1, 2, 7, 3, 4, 8}}, {3, 3, 7, 7, 7, 8});
+}
+
 TEST(TfliteOperatorsTest, WeightsOf16BitsAreConstants) {
   TfliteModel m;
   const int x = m.Input("x", {1, 2});

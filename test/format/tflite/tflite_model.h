@@ -64,7 +64,14 @@ class TfliteModel {
   }
   void Custom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs,
               const std::vector<int32_t>& options = {}) {
-    AddOp(Code::CUSTOM, name, inputs, outputs, schema::BuiltinOptions::NONE, 0, options);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(options.data());
+    AddOp(Code::CUSTOM, name, inputs, outputs, schema::BuiltinOptions::NONE, 0,
+          {bytes, bytes + options.size() * sizeof(int32_t)});
+  }
+  // Its second version, with options of any bytes.
+  void SecondCustom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs,
+                    const std::string& options = "") {
+    AddOp(Code::CUSTOM, name, inputs, outputs, schema::BuiltinOptions::NONE, 0, {options.begin(), options.end()}, 2);
   }
 
   void Metadata(const std::string& name, const std::string& bytes) {
@@ -149,12 +156,12 @@ class TfliteModel {
   }
 
   void AddOp(Code code, const std::string& custom, const std::vector<int>& inputs, const std::vector<int>& outputs,
-             schema::BuiltinOptions type, flatbuffers::Offset<void> options, const std::vector<int32_t>& numbers = {}) {
+             schema::BuiltinOptions type, flatbuffers::Offset<void> options, const std::vector<uint8_t>& bytes = {},
+             int version = 1) {
     const auto old = static_cast<int8_t>(std::min(static_cast<int>(code), 127));
     const auto name = custom.empty() ? 0 : builder_.CreateString(custom);
-    const auto* bytes = reinterpret_cast<const uint8_t*>(numbers.data());
-    const auto given = numbers.empty() ? 0 : builder_.CreateVector(bytes, numbers.size() * sizeof(int32_t));
-    codes_.push_back(schema::CreateOperatorCode(builder_, old, name, 1, code));
+    const auto given = bytes.empty() ? 0 : builder_.CreateVector(bytes);
+    codes_.push_back(schema::CreateOperatorCode(builder_, old, name, version, code));
     operators_.push_back(schema::CreateOperator(builder_, static_cast<uint32_t>(codes_.size() - 1),
                                                 builder_.CreateVector(inputs), builder_.CreateVector(outputs), type,
                                                 options, given));

@@ -5,7 +5,7 @@
 Whatever the file: no signal, no time-out, exit code 0 to 3, no control byte on the screen, memory within --max-memory.
 
     mutate_test.py --bin build/release/bin --work FOLDER [--cases N] [--seed S] [--jobs J] [--full] [--only KIND]
-    [--case I]
+    [--case I] [--more FOLDER]
 
 A case is drawn from the seed and its number alone, so `--case I` runs it again; what failed is kept in FOLDER/failed.
 """
@@ -30,7 +30,7 @@ BUDGET = 512 << 20       # --max-memory
 OUTSIDE = 300 << 20      # code, libraries, bookkeeping
 ADDRESS_SPACE = 6 << 30  # ulimit -v: the last resort if a check is missing
 WAITING = 5              # the wall's time limit in units of the CPU's: a machine that others use, too
-WEIGHTS = {"onnx": 6, "tnnproto": 2, "tnnmodel": 1, "tensor": 3, "manifest": 2, "foreign": 2, "option": 1, "graph": 1}
+WEIGHTS = {"onnx": 6, "tflite": 4, "tnnproto": 2, "tnnmodel": 1, "tensor": 3, "manifest": 2, "foreign": 2, "option": 1, "graph": 1}
 
 
 def special_files(folder):
@@ -47,7 +47,7 @@ def special_files(folder):
 
 def commands(rng, kind, path, folder):
     digits = REPOSITORY / "examples/digits"
-    if kind == "onnx":
+    if kind in ("onnx", "tflite"):
         return [rng.choice([["model_info", "-m", path], ["model_convert", path, "-o", folder / "out"],
                             ["model_run", "-m", path, "-d", rng.choice(["NAIVE", "X86"])],
                             ["model_check", "-m", path, "-d", "X86"]])]
@@ -180,11 +180,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=float, default=60, help="seconds of CPU for one call")
     parser.add_argument("--only", choices=list(WEIGHTS))
+    parser.add_argument("--more", type=pathlib.Path, help="a folder of .tflite files below 64 kB, which are mutated, too")
     parser.add_argument("--full", action="store_true",
                         help="every small model of libonnx-testdata, the large tnnprotos")
     options = parser.parse_args()
     options.bin, options.work = options.bin.resolve(), options.work.resolve()
     found = seeds.collect(REPOSITORY, options.bin, options.work / "seeds", options.full)
+    if options.more is not None:
+        found["tflite"] += [path for path in sorted(options.more.rglob("*.tflite")) if path.stat().st_size < 1 << 16]
     indices = [options.case] if options.case is not None else range(options.first, options.first + options.cases)
     codes, failures = {}, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

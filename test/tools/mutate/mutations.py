@@ -44,6 +44,21 @@ def of_bytes(rng, data):
     return bytes(data)
 
 
+def of_tflite(rng, data):
+    """Words of a flatbuffer: offsets, lengths, indices, dims."""
+    if rng.randrange(3) == 0:
+        return of_bytes(rng, data)
+    data = bytearray(data)
+    for _ in range(rng.choice([1, 1, 2, 3, 8])):
+        at = 4 * rng.randrange(1, len(data) // 4)
+        word = int.from_bytes(data[at:at + 4], "little")
+        other = 4 * rng.randrange(len(data) // 4)
+        new = rng.choice([rng.choice(NUMBERS), word + rng.choice([-8, -4, -1, 1, 4, 8]), word ^ 1 << rng.randrange(32),
+                          int.from_bytes(data[other:other + 4], "little")])
+        data[at:at + 4] = (new % 2**32).to_bytes(4, "little")
+    return bytes(data)
+
+
 def of_onnx(rng, data):
     if rng.random() < 0.15:
         return of_bytes(rng, data)
@@ -176,6 +191,8 @@ def of_npz(rng, data):
 def mutate(rng, kind, name, data, file_names):
     if kind == "onnx":
         return of_onnx(rng, data)
+    if kind == "tflite":
+        return of_tflite(rng, data)
     if kind == "tnnproto":
         return of_tnnproto(rng, data)
     if kind in ("manifest", "graph") or name.endswith((".json", ".encodings")):

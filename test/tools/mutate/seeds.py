@@ -192,6 +192,7 @@ def collect(repository, binaries, work, full):
     names = sorted(ONNX_DATA.glob("*/*/model.onnx"))
     small = [path for path in names if path.stat().st_size < 30000]
     found["onnx"] += small if full else small[::25]
+    found["tflite"] = sorted((repository / "test/fuzz/corpus/tflite").glob("*.tflite"))
     digits = repository / "examples/digits"
     found["tnnproto"] = [digits / "digits.tnnproto"]
     networks = sorted((repository / "test/data/networks").glob("*.tnnproto"))

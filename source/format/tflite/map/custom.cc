@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "format/onnx/node_context.h"
+#include "format/tflite/map/landmarks.h"
 #include "format/tflite/map/window.h"
 #include "format/tflite/op_context.h"
 
@@ -146,6 +147,9 @@ TfliteMapper FindCustom(const std::string& name) {
   if (name == "Convolution2DTransposeBias") return &TransposeBias;
   if (name == "MaxPoolingWithArgmax2D") return &MaxPoolWithPlaces;
   if (name == "MaxUnpooling2D") return &MaxUnpool;
+  if (name == "Landmarks2TransformMatrix") return &LandmarksToMatrix;
+  if (name == "TransformTensorBilinear") return &TransformPicture;
+  if (name == "TransformLandmarks") return &TransformLandmarks;
   return nullptr;
 }
 
