@@ -30,7 +30,8 @@ BUDGET = 512 << 20       # --max-memory
 OUTSIDE = 300 << 20      # code, libraries, bookkeeping
 ADDRESS_SPACE = 6 << 30  # ulimit -v: the last resort if a check is missing
 WAITING = 5              # the wall's time limit in units of the CPU's: a machine that others use, too
-WEIGHTS = {"onnx": 6, "tflite": 4, "tnnproto": 2, "tnnmodel": 1, "tensor": 3, "manifest": 2, "foreign": 2, "option": 1, "graph": 1}
+WEIGHTS = {"onnx": 6, "tflite": 4, "tnnproto": 2, "tnnmodel": 1, "tensor": 3, "manifest": 2, "foreign": 2,
+           "option": 1, "graph": 1}
 
 
 def special_files(folder):
@@ -180,7 +181,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--timeout", type=float, default=60, help="seconds of CPU for one call")
     parser.add_argument("--only", choices=list(WEIGHTS))
-    parser.add_argument("--more", type=pathlib.Path, help="a folder of .tflite files below 64 kB, which are mutated, too")
+    parser.add_argument("--more", type=pathlib.Path, help="a folder of .tflite files below 64 kB, mutated, too")
     parser.add_argument("--full", action="store_true",
                         help="every small model of libonnx-testdata, the large tnnprotos")
     options = parser.parse_args()
