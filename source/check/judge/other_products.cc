@@ -12,7 +12,7 @@ namespace plumb {
 namespace {
 
 // By what a step speaks for its like: its product; where each operation is rounded, its last layer without one.
-std::string OperatorOf(const LayerGroup& group, const NumericModel& model) {
+std::string SpeakerOf(const LayerGroup& group, const NumericModel& model) {
   const std::string product = ProductOf(group);
   return product.empty() && model.products.accumulator != DType::kF32 ? group.last().type : product;
 }
@@ -43,6 +43,13 @@ bool TryProduct(const StepRecord& record, const StepJudge& judge, const NumericM
 
 }  // namespace
 
+std::string OtherProducts::Way::OperatorOf(const LayerGroup& group, bool makes_integers) const {
+  const NumericModel& model = evidence.model();
+  const bool winograd = model.products.algorithm == Numerics::kWinograd;
+  if (winograd ? !plumb::MayBeWinograd(group) : makes_integers) return "";
+  return SpeakerOf(group, model);
+}
+
 OtherProducts OtherProducts::Of(const NumericModel& model) {
   OtherProducts products;
   if (model.is_half()) {
@@ -62,18 +69,27 @@ bool OtherProducts::PutOff(const StepRecord& record, const StepJudge& judge, siz
   const bool trial = beyond && record.may_be_explained();
   bool any = false;
   for (Way& way : ways_) {
-    const NumericModel& model = way.evidence.model();
-    const std::string type = OperatorOf(record.group, model);
+    const std::string type = way.OperatorOf(record.group, MakesIntegers(record));
     if (type.empty()) continue;
-    if (MakesIntegers(record) && model.products.algorithm != Numerics::kWinograd) continue;
-    if (model.products.algorithm == Numerics::kWinograd && !plumb::MayBeWinograd(record.group)) continue;
     LayerReport tried = record.report;
-    const bool explained = trial && !way.evidence.hopeless(beyond_) && TryProduct(record, judge, model, &tried);
+    const bool explained =
+        trial && !way.evidence.hopeless(beyond_) && TryProduct(record, judge, way.evidence.model(), &tried);
     way.evidence.Note(type, beyond, explained);
     if (explained) way.waiting.emplace(position, std::move(tried));
     any = any || explained;
   }
   return any;
+}
+
+void OtherProducts::NoteKept(const LayerGroup& group, const LayerReport& report) {
+  if (report.verdict == Verdict::kNotTested) return;
+  const bool integers =
+      !report.outputs.empty() && std::none_of(report.outputs.begin(), report.outputs.end(),
+                                              [](const OutputReport& output) { return IsFloat(output.dtype); });
+  for (Way& way : ways_) {
+    const std::string type = way.OperatorOf(group, integers);
+    if (!type.empty()) way.evidence.Note(type, false, false);
+  }
 }
 
 const LayerReport* OtherProducts::AsWinograd(size_t position) const {
@@ -120,7 +136,7 @@ std::vector<size_t> OtherProducts::Settle(const std::vector<const StepInfo*>& st
   for (const Way& way : ways_) {
     for (const auto& [position, layer] : way.waiting) {
       const bool adopted =
-          &way == found && found->evidence.adopts(OperatorOf(GroupOf(*steps[position]), found->evidence.model()));
+          &way == found && found->evidence.adopts(SpeakerOf(GroupOf(*steps[position]), found->evidence.model()));
       const LayerReport*& chosen = settled[position];
       if (adopted) chosen = &layer;
     }

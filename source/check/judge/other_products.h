@@ -24,6 +24,9 @@ class OtherProducts {
   // it is to wait.
   bool PutOff(const StepRecord& record, const StepJudge& judge, size_t position);
 
+  // Of a step that was judged before and is not off: it counts among its like.
+  void NoteKept(const LayerGroup& group, const LayerReport& report);
+
   // What a step that waits would be reported as if it were computed by Winograd's algorithm; null: that does not
   // explain it.
   const LayerReport* AsWinograd(size_t position) const;
@@ -38,6 +41,8 @@ class OtherProducts {
 
  private:
   struct Way {
+    // The operator by which a step that may be so computed speaks for its like; "": it may not.
+    std::string OperatorOf(const LayerGroup& group, bool makes_integers) const;
     ProductEvidence evidence;
     std::map<size_t, LayerReport> waiting;  // by position, as they would be reported
   };

@@ -145,8 +145,25 @@ Status Lockstep::After(const LayerEvent& event) {
     effects_.NoteStep(report_.layers.size(), *record, *scene_.blobs, waits);
   }
   Release(event.step());
+  off_ = !waits && record->is_off();
   report_.layers.push_back(std::move(report));
   return handed_over;
+}
+
+Status Lockstep::NoteRead(const std::string& blob, const Tensor& value) {
+  PLUMB_ASSIGN_OR_RETURN(const Inspected inspected, Inspect(value));
+  written_.NoteRead(blob, inspected.fingerprint);
+  return Status::Ok();
+}
+
+Status Lockstep::Keep(const LayerGroup& group, LayerReport report, const std::vector<Tensor>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    PLUMB_RETURN_IF_ERROR(written_.NoteWritten(group.outputs[i].blob, outputs[i]));
+  products_.NoteKept(group, report);
+  kept_.insert(report_.layers.size());
+  Release(report.step);
+  report_.layers.push_back(std::move(report));
+  return Status::Ok();
 }
 
 Status Lockstep::Judge(const LayerEvent& event, StepRecord* record) {
@@ -212,6 +229,7 @@ void Lockstep::Skip(const StepInfo& step, Verdict verdict, const std::string& re
     effects_.NoteUnknown(record.group);
   }
   Release(step);
+  off_ = verdict == Verdict::kWrong;
   report_.layers.push_back(std::move(record.report));
 }
 
@@ -294,16 +312,19 @@ Status Lockstep::HandOver(const StepRecord& record) const {
   return Status::Ok();
 }
 
-// What each step writes and takes, compared or not.
-void Lockstep::AddCosts() {
-  std::map<int, const Layer*> layers;
-  for (const Layer& layer : scene_.graph->layers) layers[layer.index] = &layer;
-  for (LayerReport& report : report_.layers) {
-    for (const PortInfo& port : report.step.outputs) report.values += port.shape.NumElements();
-    for (const MemberInfo& member : report.step.members) {
-      const auto found = layers.find(member.index);
-      if (found != layers.end()) report.multiply_adds += CountOperations(*found->second, *scene_.blobs) / 2;
-    }
+// What a step writes and takes, compared or not.
+void Lockstep::AddCosts(const std::map<int, const Layer*>& layers, LayerReport* report) const {
+  for (const PortInfo& port : report->step.outputs) report->values += port.shape.NumElements();
+  for (const MemberInfo& member : report->step.members) {
+    const auto found = layers.find(member.index);
+    if (found != layers.end()) report->multiply_adds += CountOperations(*found->second, *scene_.blobs) / 2;
+  }
+}
+
+void Lockstep::SayOutputs(LayerReport* report) const {
+  for (OutputReport& output : report->outputs) {
+    output.dtype = scene_.graph->ModelDType(output.blob, output.dtype);
+    SayInFileOrder(*scene_.graph, &output);
   }
 }
 
@@ -329,13 +350,13 @@ Result<RunReport> Lockstep::Finish() {
   NoteOneSided(&report_);
   effects_.Finish(report_, &report_.outputs);
   report_.peak_reference_bytes = own_.peak_bytes();
-  for (LayerReport& layer : report_.layers) {
-    for (OutputReport& output : layer.outputs) {
-      output.dtype = scene_.graph->ModelDType(output.blob, output.dtype);
-      SayInFileOrder(*scene_.graph, &output);
-    }
+  std::map<int, const Layer*> layers;
+  for (const Layer& layer : scene_.graph->layers) layers[layer.index] = &layer;
+  for (size_t position = 0; position < report_.layers.size(); ++position) {
+    if (kept_.count(position) != 0) continue;
+    SayOutputs(&report_.layers[position]);
+    AddCosts(layers, &report_.layers[position]);
   }
-  AddCosts();
   ConcludeRun(scene_.graph->outputs, options_.min_tested, &report_);
   return std::move(report_);
 }

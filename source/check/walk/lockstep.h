@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,19 @@ class Lockstep : public Observer {
   Status ForwardEnd(int) override;
   // In place of Before and After: the step has this report already; only the reference's own run goes through it.
   void Skip(const StepInfo& step, Verdict verdict, const std::string& reason);
+  // In place of Before and After: the step keeps an earlier report. outputs: what it wrote, or nothing where no causes
+  // are sought.
+  Status NoteRead(const std::string& blob, const Tensor& value);
+  Status Keep(const LayerGroup& group, LayerReport report, const std::vector<Tensor>& outputs);
+  // Whether the last step is wrong or grey, whatever the others will say.
+  bool IsOff() const { return off_; }
   Result<RunReport> Finish();
+  // The steps so far, in place of Finish.
+  RunReport Unfinished() { return std::move(report_); }
 
  private:
+  // What is said of an output at the end, in the model's words.
+  void SayOutputs(LayerReport* report) const;
   // Whether CheckOptions::layers asks for it.
   bool IsNamed(const StepInfo& step) const;
   Status ReadInputs(const LayerEvent& event, StepRecord* record);
@@ -58,14 +69,15 @@ class Lockstep : public Observer {
   Status SettleProducts();
   Status SettleNarrow();
   Status SettleIntegers();
-  void AddCosts();
+  void AddCosts(const std::map<int, const Layer*>& layers, LayerReport* report) const;
   // Drops what nobody will read any more.
   void Release(const StepInfo& step);
 
   CheckOptions options_;
   Scene scene_;
-  bool done_ = false;
+  bool done_ = false, off_ = false;
   RunReport report_;
+  std::set<size_t> kept_;  // positions
   std::map<std::string, int> readers_;
   OwnRun own_;
   WrittenBlobs written_;

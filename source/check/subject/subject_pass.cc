@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckSubjectBlobs: lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
+#include "check/subject/subject_pass.h"
+
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <memory>
-#include <set>
-
-#include "check/core/coverage.h"
 #include "check/numbers/arithmetic.h"
-#include "check/numbers/half_storage.h"
-#include "check/numbers/int8.h"
-#include "check/numbers/int8_weights.h"
-#include "check/numbers/stored_half.h"
 #include "check/subject/judged_graph.h"
 #include "check/subject/subject_steps.h"
 #include "check/walk/lockstep.h"
 #include "device/grouped_step.h"
-#include "graph/resources.h"
 #include "plumb/tool/interrupt.h"
 
 namespace plumb {
 namespace {
-
-// In what a blob of the subject is stored.
-using StorageOfBlob = std::function<DType(const std::string& blob)>;
 
 PortInfo StoredPort(const LayerGroup& group, const LayerGroup::Port& port, const BlobInfo& blob,
                     const StorageOfBlob& storage) {
@@ -73,17 +61,18 @@ class StoredEvent : public LayerEvent {
   const StepInfo& step_;
 };
 
-class SubjectCheck {
+class SubjectPass {
  public:
-  SubjectCheck(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
-               const SubjectOptions& options, StorageOfBlob storage)
+  SubjectPass(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
+              const SubjectOptions& options, StorageOfBlob storage, const Look& look)
       : subject_(subject),
         inputs_(inputs),
         options_(options),
         storage_(std::move(storage)),
+        look_(look),
         judged_(
             MakeJudgedGraph(graph, options.check.record == nullptr ? ImportRecord() : *options.check.record, subject)),
-        lockstep_(OptionsFor(graph, inputs, options)) {}
+        lockstep_(OptionsFor(graph, inputs, options, look)) {}
 
   Result<RunReport> Run() {
     PLUMB_ASSIGN_OR_RETURN(blobs_, InferShapes(judged_.graph, options_.input_shapes));
@@ -106,17 +95,21 @@ class SubjectCheck {
     };
     PLUMB_RETURN_IF_ERROR(lockstep_.Begin(std::move(scene), {}));
     PLUMB_RETURN_IF_ERROR(lockstep_.SetOwnInputs(inputs_));
+    if (look_.steps != nullptr && options_.check.causes) PLUMB_RETURN_IF_ERROR(ReadNetworkInputs());
     for (size_t i = 0; i < steps_.size(); ++i) {
       PLUMB_RETURN_IF_ERROR(Interrupter::Check());
-      PLUMB_RETURN_IF_ERROR(RunStep(cones_[i], steps_[i]));
+      PLUMB_RETURN_IF_ERROR(look_.steps == nullptr ? RunStep(cones_[i], steps_[i]) : RunOrKeep(i));
+      if (look_.until_off && lockstep_.IsOff()) return lockstep_.Unfinished();
     }
     return lockstep_.Finish();
   }
 
  private:
   static CheckOptions OptionsFor(const Graph& graph, const std::map<std::string, Tensor>& inputs,
-                                 const SubjectOptions& options) {
+                                 const SubjectOptions& options, const Look& look) {
     CheckOptions check = options.check;
+    check.layers.clear();  // layers speak for one another
+    check.inherited = check.inherited && look.steps == nullptr;
     for (const GraphInput& input : graph.inputs) check.inherited = check.inherited && inputs.count(input.name) != 0;
     return check;
   }
@@ -149,6 +142,31 @@ class SubjectCheck {
       event->inputs.push_back(std::move(value));
     }
     return std::string();
+  }
+
+  // Among what causes are sought in is every tensor that was there before.
+  Status ReadNetworkInputs() {
+    for (const GraphInput& input : judged_.graph.inputs) {
+      if (!Known(input.name)) continue;
+      PLUMB_ASSIGN_OR_RETURN(const Tensor value, Load(input.name));
+      PLUMB_RETURN_IF_ERROR(lockstep_.NoteRead(input.name, value));
+    }
+    return Status::Ok();
+  }
+
+  Status RunOrKeep(size_t i) {
+    const GroupedStep& step = steps_[i];
+    if (look_.steps->count(step.outputs[0].blob) != 0) return RunStep(cones_[i], step);
+    LayerReport kept;
+    kept.step = step;
+    const auto earlier = look_.earlier.find(step.outputs[0].blob);
+    if (earlier != look_.earlier.end()) kept = *earlier->second;
+    std::vector<Tensor> outputs;
+    for (size_t o = 0; options_.check.causes && cones_[i].known && o < step.outputs.size(); ++o) {
+      PLUMB_ASSIGN_OR_RETURN(Tensor value, subject_.Load(step.outputs[o].blob));
+      outputs.push_back(std::move(value));
+    }
+    return lockstep_.Keep(*step.group, std::move(kept), outputs);
   }
 
   Status RunStep(const Cone& cone, const StepInfo& step) {
@@ -188,6 +206,7 @@ class SubjectCheck {
   const std::map<std::string, Tensor>& inputs_;
   const SubjectOptions& options_;
   const StorageOfBlob storage_;
+  const Look look_;
   const JudgedGraph judged_;
   Lockstep lockstep_;
   BlobTable blobs_;
@@ -195,106 +214,11 @@ class SubjectCheck {
   std::vector<GroupedStep> steps_;
 };
 
-// The reference replays with the weights that the subject has.
-Result<Graph> WithStoredWeights(const Graph& graph, const StorageOfBlob& storage) {
-  Graph stored = graph;
-  for (Layer& layer : stored.layers) {
-    const DType format = storage(layer.outputs[0]);
-    if (format == DType::kF32) continue;
-    for (auto& [slot, weight] : layer.resources) {
-      PLUMB_ASSIGN_OR_RETURN(weight, RoundedTo(format, weight));
-    }
-  }
-  return stored;
-}
-
-// In what the subject's blobs are stored: everywhere so, unless their values say otherwise.
-Result<HalfStorage> FindHalfStorage(const Graph& graph, const BlobTable& blobs, const BlobSource& subject,
-                                    DType format) {
-  std::map<std::string, HalfValues> values;
-  for (const auto& [blob, info] : blobs) {
-    if (info.dtype != DType::kF32 || !info.value.empty() || !subject.Has(blob)) continue;
-    PLUMB_ASSIGN_OR_RETURN(const Tensor value, subject.Load(blob));
-    if (value.dtype() == DType::kF32) values[blob] = HalfValuesOf(value);
-  }
-  HalfStorage found = HalfStorage::Find(graph, values);
-  return found.format() == format ? std::move(found) : HalfStorage::Everywhere(format);
-}
-
-// The batch normalisation that alone reads the layer's output, which the subject has not; null: there is none.
-const Layer* FoldedNorm(const Graph& graph, const Layer& layer, const BlobSource& subject) {
-  const std::string& blob = layer.outputs[0];
-  const auto& outputs = graph.outputs;
-  if (subject.Has(blob) || std::find(outputs.begin(), outputs.end(), blob) != outputs.end()) return nullptr;
-  const Layer* reader = nullptr;
-  for (const Layer& other : graph.layers) {
-    if (std::find(other.inputs.begin(), other.inputs.end(), blob) == other.inputs.end()) continue;
-    if (reader != nullptr) return nullptr;
-    reader = &other;
-  }
-  return reader != nullptr && reader->kind == OpKind::kBatchNormCxx ? reader : nullptr;
-}
-
-// Blobs that lie on no grid were computed in floats, and so were layers that neither read nor wrote anything else.
-Result<RunReport> CheckInt8(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
-                            const SubjectOptions& options) {
-  std::set<std::string> floats;
-  std::map<std::string, double> steps;  // of grids that are sure
-  const auto note = [&](const std::string& blob) -> Status {
-    if (!subject.Has(blob)) return Status::Ok();
-    PLUMB_ASSIGN_OR_RETURN(const Tensor value, subject.Load(blob));
-    const Grid grid = FindGrid(value);
-    if (value.dtype() == DType::kF32 && grid.none() && !grid.few) floats.insert(blob);
-    if (!grid.few) steps[blob] = grid.step;
-    return Status::Ok();
-  };
-  for (const GraphInput& input : graph.inputs) {
-    PLUMB_RETURN_IF_ERROR(note(input.name));
-    if (!subject.Has(input.name)) floats.insert(input.name);
-  }
-  std::vector<RoundedLayer> quantised;
-  for (const Layer& layer : graph.layers) {
-    bool any = false;
-    for (const std::string& blob : layer.outputs) {
-      PLUMB_RETURN_IF_ERROR(note(blob));
-      any = any || floats.count(blob) == 0;
-    }
-    for (const std::string& blob : layer.inputs)
-      any = any || (graph.constants.count(blob) == 0 && floats.count(blob) == 0);
-    quantised.push_back({any, IsProduct(layer) ? FoldedNorm(graph, layer, subject) : nullptr,
-                         layer.inputs.empty() ? 0 : steps[layer.inputs[0]]});
-  }
-  Graph stored = graph;
-  PLUMB_RETURN_IF_ERROR(RoundWeights(options.check.int8_weights, quantised, &stored));
-  const auto storage = [&](const std::string& blob) { return floats.count(blob) == 0 ? DType::kI8 : DType::kF32; };
-  return SubjectCheck(stored, subject, inputs, options, storage).Run();
-}
-
 }  // namespace
 
-Result<RunReport> CheckSubjectBlobs(const Graph& graph, const BlobSource& subject,
-                                    const std::map<std::string, Tensor>& inputs, const SubjectOptions& options) {
-  // A subject of another size, or in another layout than declared, may not fit the weights, and kernels trust them.
-  Graph checked = graph;
-  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(checked, options.input_shapes));
-  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, &checked));
-  SubjectOptions every = options;  // layers speak for one another, but not those of int8
-  every.check.layers.clear();
-  const auto check = [&]() -> Result<RunReport> {
-    const NumericModel& model = ModelOf(options.check.arithmetic);
-    if (model.blobs == DType::kI8) return CheckInt8(graph, subject, inputs, options);
-    HalfStorage half;
-    if (model.is_half()) {
-      PLUMB_ASSIGN_OR_RETURN(half, FindHalfStorage(graph, blobs, subject, model.blobs));
-    }
-    const auto storage = [&half](const std::string& blob) { return half.Of(blob); };
-    if (model.weights == DType::kF32) return SubjectCheck(graph, subject, inputs, every, storage).Run();
-    PLUMB_ASSIGN_OR_RETURN(const Graph stored, WithStoredWeights(graph, storage));
-    return SubjectCheck(stored, subject, inputs, every, storage).Run();
-  };
-  PLUMB_ASSIGN_OR_RETURN(RunReport report, check());
-  PLUMB_RETURN_IF_ERROR(KeepNamedLayers(options.check.layers, graph.outputs, options.check.min_tested, &report));
-  return report;
+Result<RunReport> RunPass(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
+                          const SubjectOptions& options, StorageOfBlob storage, const Look& look) {
+  return SubjectPass(graph, subject, inputs, options, std::move(storage), look).Run();
 }
 
 }  // namespace plumb

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass of the lockstep over the tensors of a runtime that is not ours; nothing runs but the reference.
+#ifndef PLUMB_CHECK_SUBJECT_SUBJECT_PASS_H_
+#define PLUMB_CHECK_SUBJECT_SUBJECT_PASS_H_
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "plumb/check.h"
+
+namespace plumb {
+
+// In what a blob of the subject is stored.
+using StorageOfBlob = std::function<DType(const std::string& blob)>;
+
+// Steps of a report, each by the first blob that it writes.
+using SomeSteps = std::set<std::string>;
+
+// What a pass looks at.
+struct Look {
+  // Some steps only: the others keep their earlier reports, which are given by the first blob that they write.
+  const SomeSteps* steps = nullptr;
+  std::map<std::string, const LayerReport*> earlier;
+  // Ends behind the first step that is wrong or grey and stays so: the report is then of no other use.
+  bool until_off = false;
+};
+
+// `graph`: with the weights as the subject has them.
+Result<RunReport> RunPass(const Graph& graph, const BlobSource& subject, const std::map<std::string, Tensor>& inputs,
+                          const SubjectOptions& options, StorageOfBlob storage, const Look& look);
+
+}  // namespace plumb
+
+#endif  // PLUMB_CHECK_SUBJECT_SUBJECT_PASS_H_
