@@ -167,7 +167,7 @@ Status CaseModel::CheckSizes(const std::string& folder) const {
   }
   Graph graph = std::get<Graph>(model_);
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
-  return CheckResources(blobs, /*quantized_too=*/true, &graph);
+  return CheckResources(blobs, &graph);
 }
 
 }  // namespace plumb

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_subject [NETWORK [SIZE]]: what judging a subject costs by how it was computed, against one in f32 of the same
-// network (default: squeezenet_v1.0 of 64x64 pixels).
+// bench_subject [NETWORK [SIZE [KIND]]]: what judging a subject costs by how it was computed, against one in f32 of the
+// same network (default: squeezenet_v1.0 of 64x64 pixels).
 //
 // The subjects are computed here, layer by layer, by the reference: in f32; with weights and results rounded to f16 or
 // bf16; with weights rounded to int8 per channel or per tensor and results on grids of 255 steps. Each is judged
@@ -27,6 +27,7 @@ using Round = std::function<Result<Tensor>(const Tensor& values)>;
 struct Kind {
   const char* name;
   Round weights, results;
+  bool constants = false;  // biases are rounded as weights are
 };
 
 // To `levels` steps of the largest value of each of `runs` equal runs.
@@ -52,8 +53,8 @@ std::vector<Kind> Kinds() {
   const Round grid = [](const Tensor& values) { return OnGrid(values, 1, 127); };
   const Round channels = [](const Tensor& values) { return OnGrid(values, values.shape()[0], 127); };
   return {{"f32", as_is, as_is},
-          {"f16", stored(DType::kF16), stored(DType::kF16)},
-          {"bf16", stored(DType::kBF16), stored(DType::kBF16)},
+          {"f16", stored(DType::kF16), stored(DType::kF16), true},
+          {"bf16", stored(DType::kBF16), stored(DType::kBF16), true},
           {"dumped as f16", as_is, stored(DType::kF16)},
           {"int8, weights per channel", channels, grid},
           {"int8, weights per tensor", grid, grid}};
@@ -68,9 +69,9 @@ Result<std::vector<NamedTensor>> Compute(const Graph& graph, const BlobTable& in
   }
   for (size_t l = 0; l < graph.layers.size(); ++l) {
     Layer layer = graph.layers[l];
-    const auto weight = layer.resources.find("weight");
-    if (weight != layer.resources.end()) {
-      PLUMB_ASSIGN_OR_RETURN(weight->second, kind.weights(weight->second));
+    for (auto& [slot, value] : layer.resources) {
+      if (slot != "weight" && !kind.constants) continue;
+      PLUMB_ASSIGN_OR_RETURN(value, kind.weights(value));
     }
     std::vector<Tensor> outputs;
     for (const std::string& name : layer.outputs) {
@@ -105,7 +106,7 @@ Result<double> SecondsToJudge(const std::string& model, SessionOptions options, 
   return best;
 }
 
-Status Run(const std::string& network, int64_t size) {
+Status Run(const std::string& network, int64_t size, const std::string& only) {
   const std::string model = std::string(PLUMB_NETWORKS "/") + network + ".tnnproto";
   SessionOptions options;
   PLUMB_ASSIGN_OR_RETURN(const Graph declared, LoadModel(model));
@@ -116,11 +117,12 @@ Status Run(const std::string& network, int64_t size) {
   for (const bool off : {false, true}) {
     double of_f32 = 0;
     for (const Kind& kind : Kinds()) {
+      if (std::string(kind.name).rfind(only, 0) != 0) continue;
       PLUMB_ASSIGN_OR_RETURN(options.subject.tensors, Compute(graph, blobs, kind, off));
       std::string summary;
       PLUMB_ASSIGN_OR_RETURN(const double seconds, SecondsToJudge(model, options, &summary));
       if (of_f32 == 0) of_f32 = seconds;
-      std::printf("%-8s %-26s %7.2f s %6.2f times f32   %s\n", off ? "one off" : "healthy", kind.name, seconds,
+      std::printf("%-8s %-26s %7.2f s %6.2f times the first   %s\n", off ? "one off" : "healthy", kind.name, seconds,
                   seconds / of_f32, summary.c_str());
       std::fflush(stdout);
     }
@@ -132,7 +134,8 @@ Status Run(const std::string& network, int64_t size) {
 }  // namespace plumb
 
 int main(int argc, char** argv) {
-  const plumb::Status status = plumb::Run(argc > 1 ? argv[1] : "squeezenet_v1.0", argc > 2 ? std::atoll(argv[2]) : 64);
+  const plumb::Status status =
+      plumb::Run(argc > 1 ? argv[1] : "squeezenet_v1.0", argc > 2 ? std::atoll(argv[2]) : 64, argc > 3 ? argv[3] : "");
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return 2;

@@ -18,7 +18,7 @@ constexpr int64_t kTelling = 16;
 
 bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
   const float* x = tensor.data<float>();
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+  for (int64_t i = 0, count = tensor.NumElements(); i < count; ++i) {
     const float rounded =
         narrow == DType::kF16 ? HalfToFloat(FloatToHalf(x[i])) : BFloat16ToFloat(FloatToBFloat16(x[i]));
     if (rounded != x[i] && x[i] == x[i]) return false;
@@ -28,7 +28,7 @@ bool OnlyValuesOf(const Tensor& tensor, DType narrow) {
 
 int64_t CountTelling(const Tensor& tensor) {
   int64_t telling = 0;
-  for (int64_t i = 0; i < tensor.NumElements() && telling < kTelling; ++i) {
+  for (int64_t i = 0, count = tensor.NumElements(); i < count && telling < kTelling; ++i) {
     const auto value = static_cast<double>(tensor.data<float>()[i]);
     int exponent;
     const double scaled = std::ldexp(std::frexp(value, &exponent), 5);
@@ -41,7 +41,7 @@ bool HasManyValues(const Tensor& tensor) {
   constexpr size_t kValuesOfAByte = 256;
   std::set<float> distinct;
   const float* x = tensor.data<float>();
-  for (int64_t i = 0; i < tensor.NumElements() && distinct.size() <= kValuesOfAByte; ++i) {
+  for (int64_t i = 0, count = tensor.NumElements(); i < count && distinct.size() <= kValuesOfAByte; ++i) {
     if (x[i] == x[i]) distinct.insert(x[i]);
   }
   return distinct.size() > kValuesOfAByte;

@@ -30,7 +30,7 @@ std::vector<double> DistinctValues(const Tensor& tensor) {
   std::unordered_set<uint32_t> seen;
   std::vector<double> values = {0};
   float last = 0;
-  for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+  for (int64_t i = 0, count = tensor.NumElements(); i < count; ++i) {
     if (x[i] == last || x[i] == 0) continue;
     last = x[i];
     uint32_t bits;

@@ -82,11 +82,12 @@ struct Sample {
   std::vector<std::string> beyond, healthy;  // with the usual weights
   double healthy_off = 0;                    // sum of R of these
 
+  // Whether weights that explain so many of those beyond may fit at all.
+  bool may_fit(const Fit& bad) const { return beyond.empty() || bad.explained > 0; }
   // Explains most of what is beyond and is no worse for what is not; or some of it, and is better there.
-  Fit Judge(const RunReport& run) const {
+  Fit Judge(const Fit& bad, const Fit& good) const {
     constexpr double kNoWorse = 1.02, kBetter = 0.85;
-    const Fit bad = FitOf(beyond, run), good = FitOf(healthy, run);
-    const bool some = beyond.empty() || bad.explained > 0, most = 2 * bad.explained > beyond.size();
+    const bool some = may_fit(bad), most = 2 * bad.explained > beyond.size();
     const bool fits = good.explained == healthy.size() && good.off <= kNoWorse * healthy_off &&
                       (most || (some && good.off < kBetter * healthy_off));
     return {bad.explained, bad.off + good.off, fits};
@@ -154,28 +155,36 @@ std::map<std::string, ProductSteps> ProductStepsOf(const Graph& graph, const Run
 
 Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual, const JudgeLayers& judge) {
   std::map<std::string, Sample> samples;
-  std::vector<std::string> layers;
-  bool any_beyond = false;
+  std::map<std::string, Fit> best;
+  std::vector<std::string> beyond;
   for (const auto& [type, steps] : ProductStepsOf(graph, usual)) {
-    any_beyond = any_beyond || !steps.beyond.empty();
-    Sample sample{First(steps.beyond), First(steps.healthy)};
+    Sample& sample = samples[type] = {First(steps.beyond), First(steps.healthy)};
     sample.healthy_off = FitOf(sample.healthy, usual).off;
-    for (const auto* part : {&sample.beyond, &sample.healthy}) layers.insert(layers.end(), part->begin(), part->end());
-    samples[type] = std::move(sample);
+    best[type] = sample.Judge(FitOf(sample.beyond, usual), FitOf(sample.healthy, usual));
+    beyond.insert(beyond.end(), sample.beyond.begin(), sample.beyond.end());
   }
   Int8WeightsOf found;
-  if (!any_beyond) return found;
-  std::map<std::string, Fit> best;
-  for (const auto& [type, sample] : samples) best[type] = sample.Judge(usual);
+  if (beyond.empty()) return found;
+  // Those that are healthy are asked of weights that explain one beyond.
   const auto try_out = [&](const std::function<Int8Weights(const std::string& type)>& weights_of) -> Status {
     Int8WeightsOf tried;
     for (const auto& [type, sample] : samples) tried[type] = weights_of(type);
-    PLUMB_ASSIGN_OR_RETURN(const RunReport run, judge(tried, layers));
-    for (const auto& [type, weights] : tried) {
-      const Fit fit = samples.at(type).Judge(run);
+    PLUMB_ASSIGN_OR_RETURN(const RunReport run, judge(tried, beyond));
+    std::vector<std::string> healthy;
+    std::map<std::string, Fit> bad;
+    for (const auto& [type, sample] : samples) {
+      const Fit fit = FitOf(sample.beyond, run);
+      if (!sample.may_fit(fit)) continue;
+      bad[type] = fit;
+      healthy.insert(healthy.end(), sample.healthy.begin(), sample.healthy.end());
+    }
+    if (bad.empty()) return Status::Ok();
+    PLUMB_ASSIGN_OR_RETURN(const RunReport others, judge(tried, healthy));
+    for (const auto& [type, of_beyond] : bad) {
+      const Fit fit = samples.at(type).Judge(of_beyond, FitOf(samples.at(type).healthy, others));
       if (!fit.IsBetterThan(best[type])) continue;
       best[type] = fit;
-      found[type] = weights;
+      found[type] = tried.at(type);
     }
     return Status::Ok();
   };

@@ -207,9 +207,19 @@ ValueRange ValuesRange(const std::vector<double>& values) {
 }
 
 ValueRange ValuesRange(const Tensor& tensor) {
-  if (tensor.NumElements() == 0) return {};
+  const int64_t count = tensor.NumElements();
+  if (count == 0) return {};
   ValueRange range{tensor.ValueAt(0), tensor.ValueAt(0)};
-  for (int64_t i = 1; i < tensor.NumElements(); ++i) range.Add(tensor.ValueAt(i));
+  const auto add = [&](const auto* values) {
+    for (int64_t i = 1; i < count; ++i) range.Add(static_cast<double>(values[i]));
+  };
+  if (tensor.dtype() == DType::kF32) {
+    add(tensor.data<float>());
+  } else if (tensor.dtype() == DType::kF64) {
+    add(tensor.data<double>());
+  } else {
+    for (int64_t i = 1; i < count; ++i) range.Add(tensor.ValueAt(i));
+  }
   return range;
 }
 

@@ -39,6 +39,17 @@ const Layer* FoldedNorm(const Graph& graph, const Layer& layer, const BlobSource
   return reader != nullptr && reader->kind == OpKind::kBatchNormCxx ? reader : nullptr;
 }
 
+// The weights of layers that are not judged stay as they are.
+void LeaveOutOthers(const Look& look, const Graph& graph, std::vector<RoundedLayer>* layers) {
+  std::set<int> judged;  // by index
+  for (const auto& [blob, report] : look.earlier) {
+    if (look.steps->count(blob) == 0) continue;
+    for (const MemberInfo& member : report->step.members) judged.insert(member.index);
+  }
+  for (size_t i = 0; i < layers->size(); ++i)
+    (*layers)[i].rounded = (*layers)[i].rounded && judged.count(graph.layers[i].index) != 0;
+}
+
 // What a pass over some steps cannot tell.
 void KeepInherited(const LayerReport& earlier, LayerReport* layer) {
   for (OutputReport& output : layer->outputs) {
@@ -95,7 +106,9 @@ Result<RunReport> SubjectJudge::JudgeInt8(const SubjectOptions& options, const L
     PLUMB_ASSIGN_OR_RETURN(grids_, FindGrids());
   }
   Graph stored = graph_;
-  PLUMB_RETURN_IF_ERROR(RoundWeights(options.check.int8_weights, grids_->layers, &stored));
+  std::vector<RoundedLayer> layers = grids_->layers;
+  if (look.steps != nullptr) LeaveOutOthers(look, graph_, &layers);
+  PLUMB_RETURN_IF_ERROR(RoundWeights(options.check.int8_weights, layers, &stored));
   const auto storage = [this](const std::string& blob) {
     return grids_->floats.count(blob) == 0 ? DType::kI8 : DType::kF32;
   };
@@ -119,7 +132,7 @@ Result<RunReport> SubjectJudge::Judge(const SubjectOptions& options, const Look&
   // A subject of another size, or in another layout than declared, may not fit the weights, and kernels trust them.
   Graph checked = graph_;
   PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(checked, options.input_shapes));
-  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, /*quantized_too=*/false, &checked));
+  PLUMB_RETURN_IF_ERROR(CheckResources(blobs, &checked));
   const NumericModel& model = ModelOf(options.check.arithmetic);
   if (model.blobs == DType::kI8) return JudgeInt8(options, look);
   HalfStorage half;

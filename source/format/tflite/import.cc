@@ -117,7 +117,8 @@ Result<std::vector<ModelTensor>> Tensors(const std::string& path) {
 
 Result<onnx::ModelIr> NodesOf(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const std::shared_ptr<const ModelFile> file, ModelFile::Open(path));
-  Result<Translated> translated = Translator(*file, /*skip_weights=*/false).Run();
+  PLUMB_ASSIGN_OR_RETURN(const size_t chosen, file->GraphOf(""));
+  Result<Translated> translated = Translator(*file, /*skip_weights=*/false).Run(chosen);
   if (!translated.ok()) return translated.status().AddContext(fmt::format("model '{}'", path));
   return std::move(translated->model);
 }
