@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <cstring>
@@ -178,8 +179,20 @@ class Search {
         size_t steps = 1;
         for (const Variable& v : variables) steps = std::max(steps, Row(v.kind, usual).size());
         for (size_t step = 0; step < steps && !Late(values.empty() && !needed_.empty()); ++step) {
-          *shapes = ShapesAt(inputs, variables, step, usual, states_are_one);
-          if (Try(*shapes, values, found)) return true;
+          Steps at;
+          at.fill(step);
+          *shapes = ShapesAt(inputs, variables, at, usual, states_are_one);
+          if (!Try(*shapes, values, found)) continue;
+          // Of several kinds one alone may have been what did not run: the others have their first size back.
+          for (size_t kind = 0; kind < at.size() && step > 0 && !Late(); ++kind) {
+            Steps first_of_kind = at;
+            first_of_kind[kind] = 0;
+            const InputShapeMap others = ShapesAt(inputs, variables, first_of_kind, usual, states_are_one);
+            if (others == *shapes || !Try(others, values, found)) continue;
+            at = first_of_kind;
+            *shapes = others;
+          }
+          return true;
         }
         return false;
       };
@@ -211,13 +224,15 @@ class Search {
     return usual ? SizesOf(kind).usual : SizesOf(kind).smallest;
   }
 
-  static InputShapeMap ShapesAt(std::vector<DeclaredInput> inputs, const std::vector<Variable>& variables, size_t step,
-                                bool usual, bool states_are_one) {
+  using Steps = std::array<size_t, kCount>;  // by kind: a place in its row
+
+  static InputShapeMap ShapesAt(std::vector<DeclaredInput> inputs, const std::vector<Variable>& variables,
+                                const Steps& steps, bool usual, bool states_are_one) {
     std::set<size_t> open;
     const auto own = [&](const Variable& v) {
       const std::vector<int64_t>& row = Row(v.kind, usual);
       if (v.state && states_are_one) return int64_t{1};
-      return v.kind == kChannels ? row[0] : row[std::min(step, row.size() - 1)];
+      return v.kind == kChannels ? row[0] : row[std::min(steps[v.kind], row.size() - 1)];
     };
     for (const Variable& v : variables) {
       int64_t size = v.sum_of.empty() ? own(v) : v.more;

@@ -117,7 +117,10 @@ def usual_shapes(model, dims, given, constants):
     known = {name: shape for name, shape in dims.items() if name in given}
     found = told(model, known, constants) if any(map(is_open, dims.values())) else {}
     for name, shape in dims.items():
-        if is_open(shape) and name in found and len(shape) in (0, len(found[name]["shape"])):
+        if not is_open(shape):
+            continue
+        dims[name] = batch_of_one(shape)
+        if name in found and len(shape) in (0, len(found[name]["shape"])) and found[name]["shape"] != dims[name]:
             dims[name] = chosen[name] = found[name]["shape"]
     return dims
 
@@ -140,7 +143,8 @@ def chosen_values(model, wanted, dims, found, constants):
 def feeds(model, wanted, files, shapes, specs, seed, value_range, constants=()):
     """{input: array} for wanted: {input: (dtype, declared shape)}: from files, else drawn as Plumb's tools draw it.
 
-    A first dim that the model leaves open is a batch of 1, others are usual sizes. constants: texts of --constant.
+    Open dims are those that Plumb's tools choose; where they are not there, a first one is a batch of 1. constants:
+    texts of --constant.
     """
     shapes = dict(shapes)
     ask = shapes.pop(ASK, None) is not None
@@ -149,8 +153,9 @@ def feeds(model, wanted, files, shapes, specs, seed, value_range, constants=()):
     if unknown:
         raise UsageError(f"--shape: the model has no input {', '.join(map(repr, unknown))}; it has "
                          f"{', '.join(map(repr, wanted))}")
-    dims = {name: list(found[name].shape) if name in found else shapes.get(name, batch_of_one(shape)) for name,
-            (_, shape) in wanted.items()}
+    dims = {name: list(found[name].shape) if name in found else shapes.get(name, batch_of_one(shape) if ask else
+                                                                           list(shape))
+            for name, (_, shape) in wanted.items()}
     if not ask:
         found.update(chosen_values(model, wanted, dims, found, constants))
         dims.update({name: list(found[name].shape) for name in found})
