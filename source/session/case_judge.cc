@@ -90,13 +90,19 @@ Result<JudgedModel> CaseJudge::Judge(const ModelFiles& model, SessionOptions opt
     PLUMB_ASSIGN_OR_RETURN(judged.report, judged.session->JudgeSubject(std::move(check)));
     return judged;
   }
+  PLUMB_ASSIGN_OR_RETURN(const auto network, Prepare(judged.session->graph()));
+  PLUMB_ASSIGN_OR_RETURN(
+      judged.report, judged.session->CheckNetwork(network.get(), judged.session->inputs().values, std::move(check)));
+  return judged;
+}
+
+Result<std::unique_ptr<Network>> CaseJudge::Prepare(const std::shared_ptr<const Graph>& graph) const {
   NetworkOptions network = options_.network;
   std::set<std::string> names;
-  for (const Layer& layer : judged.session->graph()->layers) names.insert(layer.name);
+  for (const Layer& layer : graph->layers) names.insert(layer.name);
   for (auto it = network.kernels.begin(); it != network.kernels.end();)
     it = names.count(it->first) > 0 ? std::next(it) : network.kernels.erase(it);
-  PLUMB_ASSIGN_OR_RETURN(judged.report, judged.session->CheckDevice(options_.device, network, std::move(check)));
-  return judged;
+  return options_.prepare ? options_.prepare(graph, network) : CreateNetwork(graph, options_.device, network);
 }
 
 Result<JudgedModel> CaseJudge::JudgeWhole(const ModelFiles& model, const std::string& work) {
@@ -154,8 +160,11 @@ Result<std::map<std::string, Tensor>> CaseJudge::ValuesOf(const Session& session
       PLUMB_ASSIGN_OR_RETURN(values[blob], session.subject()->Load(blob));
     }
   }
-  return GraphValues(session.graph(), session.inputs().values, runs_command() ? "" : options_.device, options_.network,
-                     blobs, std::move(values));
+  std::unique_ptr<Network> network;
+  if (!runs_command() && !KnowsAll(values, blobs)) {
+    PLUMB_ASSIGN_OR_RETURN(network, Prepare(session.graph()));
+  }
+  return GraphValues(session.graph(), session.inputs().values, network.get(), blobs, std::move(values));
 }
 
 }  // namespace plumb

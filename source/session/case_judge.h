@@ -46,6 +46,8 @@ class CaseJudge {
   Result<std::map<std::string, Tensor>> ValuesOf(const Session& session, const std::set<std::string>& blobs) const;
 
  private:
+  // On the device; kernels of layers that the graph lacks do not count.
+  Result<std::unique_ptr<Network>> Prepare(const std::shared_ptr<const Graph>& graph) const;
   Result<JudgedModel> Judge(const ModelFiles& model, SessionOptions options, double seconds, CheckOptions check) const;
   Status Dump(const std::string& model, const std::string& inputs, const std::string& dump, double seconds) const;
 

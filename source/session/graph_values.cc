@@ -38,6 +38,8 @@ class ValueKeeper : public Observer {
   const std::map<std::string, Tensor> were_known_;
 };
 
+}  // namespace
+
 bool KnowsAll(const std::map<std::string, Tensor>& known, const std::set<std::string>& blobs) {
   for (const std::string& blob : blobs) {
     if (known.count(blob) == 0) return false;
@@ -45,28 +47,25 @@ bool KnowsAll(const std::map<std::string, Tensor>& known, const std::set<std::st
   return true;
 }
 
-}  // namespace
-
 Result<std::map<std::string, Tensor>> GraphValues(const std::shared_ptr<const Graph>& graph,
-                                                  const std::map<std::string, Tensor>& inputs,
-                                                  const std::string& device, const NetworkOptions& options,
+                                                  const std::map<std::string, Tensor>& inputs, Network* network,
                                                   const std::set<std::string>& blobs,
                                                   std::map<std::string, Tensor> known) {
-  const auto run = [&](const std::string& name, const NetworkOptions& how) -> Status {
-    PLUMB_ASSIGN_OR_RETURN(const auto opened, OpenDevice(name, name == device ? how.device_index : 0));
-    PLUMB_ASSIGN_OR_RETURN(const auto network, Network::Create(graph, opened, how));
+  const auto run = [&](Network* watched) {
     ValueKeeper keeper(blobs, &known);
-    network->AddObserver(&keeper);
-    return RunNetwork(network.get(), inputs).status();
+    watched->AddObserver(&keeper);
+    const Status status = RunNetwork(watched, inputs).status();
+    watched->RemoveObserver(&keeper);
+    return status;
   };
   for (const auto& [name, value] : inputs) {
     if (blobs.count(name) > 0) known.emplace(name, value);
   }
-  if (!device.empty() && !KnowsAll(known, blobs)) PLUMB_RETURN_IF_ERROR(run(device, options));
+  if (network != nullptr && !KnowsAll(known, blobs)) PLUMB_RETURN_IF_ERROR(run(network));
   if (!KnowsAll(known, blobs)) {
-    NetworkOptions plain;
-    plain.input_shapes = options.input_shapes;
-    PLUMB_RETURN_IF_ERROR(run("NAIVE", plain));
+    PLUMB_ASSIGN_OR_RETURN(const auto naive, OpenDevice("NAIVE"));
+    PLUMB_ASSIGN_OR_RETURN(const auto reference, Network::Create(graph, naive, {}));
+    PLUMB_RETURN_IF_ERROR(run(reference.get()));
   }
   return known;
 }

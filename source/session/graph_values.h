@@ -12,13 +12,14 @@
 
 namespace plumb {
 
-// Adds to `known` the blobs that it lacks: as the device has them (read before written, where a reader sees something
-// else), else as NAIVE has them, which sees every blob; network inputs as they are given. Without a device NAIVE alone.
+// Adds to `known` the blobs that it lacks: as the network has them (read before written, where a reader sees something
+// else), else as NAIVE has them, which sees every blob; network inputs as they are given. `network` may be null.
 Result<std::map<std::string, Tensor>> GraphValues(const std::shared_ptr<const Graph>& graph,
-                                                  const std::map<std::string, Tensor>& inputs,
-                                                  const std::string& device, const NetworkOptions& options,
+                                                  const std::map<std::string, Tensor>& inputs, Network* network,
                                                   const std::set<std::string>& blobs,
                                                   std::map<std::string, Tensor> known);
+// Whether it has all of them.
+bool KnowsAll(const std::map<std::string, Tensor>& known, const std::set<std::string>& blobs);
 
 }  // namespace plumb
 

@@ -15,6 +15,7 @@
 #define PLUMB_TOOL_REDUCE_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct ReduceTry {
 struct ReduceOptions {
   std::string device;      // of ours: "X86"
   NetworkOptions network;  // of that device
+  // Prepares a model on it, in place of CreateNetwork: for a device of the program's own. May be empty.
+  std::function<Result<std::unique_ptr<Network>>(std::shared_ptr<const Graph> graph, const NetworkOptions& options)>
+      prepare;
   // Or what a shell runs, in its own working directory: {model} is the candidate's file, {dump} an empty folder for
   // what it computes, {inputs} an .npz of the network inputs. Without {inputs} these are in the dump, or of no use.
   std::string command;
