@@ -25,6 +25,7 @@ from ._network import Network, dump, run
 from ._reduce import ReduceReport, reduce
 from ._report import LayerReport, Report, Run
 from ._stage import StageReport, sample, stage, stage_diff, stage_match, stages_wanted
+from ._tensors import tensors
 from ._trace import TraceFinding, TraceReport, trace_check
 from ._types import Device, Layer, Observer, Port, Step, TensorInfo
 
@@ -77,6 +78,7 @@ __all__ = [
     "stage_diff",
     "stage_match",
     "stages_wanted",
+    "tensors",
     "tolerance",
     "trace_check",
 ]

@@ -11,6 +11,7 @@ from . import _core, _given, _html
 from ._arrays import all_ready
 from ._errors import Error
 from ._given import Path
+from ._tensors import SUFFIXES, tensors
 from ._types import Device, Layer, TensorInfo
 
 Source = Union[Path, bytes, Any]  # a path, an .onnx as bytes, or a torch.nn.Module
@@ -111,6 +112,8 @@ def load(
 ) -> Model:
     """Loads a model: .onnx, also as bytes, .tflite, or .tnnproto with the .tnnmodel beside it.
 
+    Of a file of tensors (.dat .bmrt .npz .npy) it gives what `tensors` does: a dict of arrays.
+
     Args:
         weights: the .tnnmodel, where it has another name. Without one they are drawn by `seed`.
         shapes: of inputs, e.g. {"x": (1, 3, 224, 224)}; a new shape needs a new network. What the
@@ -124,6 +127,8 @@ def load(
         Error: NotFound, IoError, CorruptModel, NotSupported (all operators that Plumb lacks are
             named at once) or InvalidArgument, e.g. for open dims of which no usual size runs.
     """
+    if isinstance(path, (str, os.PathLike)) and str(path).endswith(SUFFIXES):
+        return tensors(path)  # type: ignore[return-value]  # typed programs call `tensors`
     return load_at(path, None, weights, shapes, constants, open_shapes, seed, signature)
 
 

@@ -25,7 +25,7 @@ def same_pads(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, 
     return total // 2, total - total // 2
 
 
-class ConvSame(nn.Module):
+class ConvSame(nn.Module):  # type: ignore[misc,unused-ignore]  # Any where there is no torch
     """A convolution with TensorFlow's padding: "SAME" or "VALID".
 
     Parameters are those of `nn.Conv1d`, `nn.Conv2d` and `nn.Conv3d`, but for `padding`. Weights
