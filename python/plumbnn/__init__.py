@@ -25,6 +25,7 @@ from ._network import Network, dump, run
 from ._reduce import ReduceReport, reduce
 from ._report import LayerReport, Report, Run
 from ._stage import StageReport, sample, stage, stage_diff, stage_match, stages_wanted
+from ._sweep import SweepReport, SweepRow, sweep
 from ._tensors import tensors
 from ._trace import TraceFinding, TraceReport, trace_check
 from ._types import Device, Layer, Observer, Port, Step, TensorInfo
@@ -55,6 +56,8 @@ __all__ = [
     "Run",
     "StageReport",
     "Step",
+    "SweepReport",
+    "SweepRow",
     "TensorInfo",
     "Tolerance",
     "TraceFinding",
@@ -78,6 +81,7 @@ __all__ = [
     "stage_diff",
     "stage_match",
     "stages_wanted",
+    "sweep",
     "tensors",
     "tolerance",
     "trace_check",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,12 +25,11 @@ def tensors(path: Path, shapes: Mapping[str, Sequence[int]] | None = None) -> di
     Raises:
         Error: InvalidArgument for a file that is not there, is a pickle, or is not what it says.
     """
-    from .golden import foreign, folder
-
-    read: Any = foreign.read_tensors
+    foreign = importlib.import_module(".golden.foreign", __package__)
+    folder = importlib.import_module(".golden.folder", __package__)
     specs = [(name, "float32", list(shape)) for name, shape in (shapes or {}).items()]
     try:
-        found: dict[str, Any] = read(os.fspath(path), specs)
+        found: dict[str, Any] = foreign.read_tensors(os.fspath(path), specs)
     except folder.UsageError as error:
         raise Error("InvalidArgument", str(error)) from error
     return found
