@@ -153,6 +153,7 @@ Status TensorSet::OpenDump() {
     }
   }
   const Manifest& m = reader.manifest();
+  model_ = m.model;
   probe_ = m.probe;
   may_be_half_ = m.precision == "NORMAL" || m.precision == "LOW";
   for (const std::string& name : m.io_files) {

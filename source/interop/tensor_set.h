@@ -63,6 +63,8 @@ class TensorSet {
   const std::string& path() const { return path_; }
   // "dump folder of onnxruntime 1.31.1, 76 tensors": what it is, for reports.
   const std::string& description() const { return description_; }
+  // The model that a dump says it is of; else empty.
+  const std::string& model() const { return model_; }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   // What a dump has as constants: parts of the model, and network inputs that were made constants.
   const std::vector<StoredTensor>& constants() const { return constants_; }
@@ -87,7 +89,7 @@ class TensorSet {
   void OpenNamedShape(const std::string& path, const std::string& name, const Shape& shape);
   Status CheckNames() const;
 
-  std::string path_, description_;
+  std::string path_, description_, model_;
   std::vector<std::string> left_out_;  // raw files of a folder whose shape nobody says
   std::vector<StoredTensor> tensors_, constants_;
   Probe probe_;

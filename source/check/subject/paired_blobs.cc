@@ -12,6 +12,7 @@
 #include "check/numbers/telling.h"
 #include "check/subject/activated.h"
 #include "check/subject/layouts.h"
+#include "check/subject/other_format.h"
 #include "check/subject/paired_layers.h"
 #include "graph/file_order.h"
 #include "op/core/op.h"
@@ -285,6 +286,10 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   std::map<std::string, bool> channels_first;  // of blobs whose shape tells
   const std::map<std::string, ActivationRange> activations = SoleActivations(graph);
   std::map<std::string, std::string> activated;
+  of_other_format_ = AreOfDifferentFormats(graph.source, set_.model());
+  const BeforeActivations before_activations(graph);
+  std::map<std::string, std::string> before;
+  int turned_axes = 0;
   const TellingBlobs tells(graph);
   const std::map<std::string, double> steps = StepsOfReals(graph);
   for (const auto& [blob, index] : paired_) {
@@ -315,6 +320,12 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
     const bool integers_own = step != steps.end() && AreWholeSteps(value, step->second);
     if (info.dtype == DType::kF32 && !integers_own) halves[blob] = HalfValuesOf(value);
     if (input || info.dtype != DType::kF32) continue;
+    if (of_other_format_) {
+      turned_axes += ChannelsFirst(value.shape()) != info.shape && value.shape() != info.shape &&
+                     value.shape() != FileShape(graph, blob, info.shape) && OnlyTurn(value.shape(), info.shape);
+      const std::string own = before_activations.InputOf(blob, value);
+      if (!own.empty() && paired_.count(own) == 0) before[blob] = own;
+    }
     const auto activation = activations.find(blob);
     if (activation != activations.end() && paired_.count(activation->second.output) == 0 &&
         IsActivated(value, activation->second)) {
@@ -346,6 +357,11 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   if (options.layout.empty() && std::min(first, last) > 0)
     how += fmt::format(", {} say otherwise{}", std::min(first, last), mixed ? ", as the model has both" : "");
   GiveToActivations(activated, blobs);
+  GiveToInputs(before, graph, blobs);
+  if (turned_axes > 0) {
+    notes_.push_back(fmt::format("{} of its tensors, of '{}', have their axes in another order, and are turned",
+                                 turned_axes, set_.model()));
+  }
   if (!flat.empty()) {
     notes_.push_back(fmt::format("{}{} taken in the shape that the model says: {}", flat.size(),
                                  flat.size() == 1 ? " flat array is" : " flat arrays are", Listed(flat)));
@@ -368,6 +384,23 @@ void PairedBlobs::GiveToActivations(const std::map<std::string, std::string>& ac
       fmt::format("{} of its tensors hold the result of the ReLU or Clip behind the layer whose name they bear "
                   "(fused), and are judged as that: '{}' ...",
                   activated.size(), activated.begin()->first));
+}
+
+// Tensors that no activation can give, under the name of its output, are what it reads.
+void PairedBlobs::GiveToInputs(const std::map<std::string, std::string>& before, const Graph& graph,
+                               const BlobTable& blobs) {
+  for (const auto& [blob, input] : before) {
+    paired_[input] = paired_.at(blob);
+    expected_[input] = blobs.at(input);
+    if (const std::vector<int>* axes = FileAxes(graph, input)) file_axes_[input] = *axes;
+    paired_.erase(blob);
+    expected_.erase(blob);
+  }
+  if (before.empty()) return;
+  notes_.push_back(
+      fmt::format("{} of its tensors, of '{}', hold what a ReLU or Clip reads whose result bears that name here, and "
+                  "are judged as that: '{}' ...",
+                  before.size(), set_.model(), before.begin()->first));
 }
 
 bool PairedBlobs::IsChannelsLast(const std::string& blob, const Shape& stored) const {
@@ -401,8 +434,10 @@ Result<Tensor> PairedBlobs::LoadAs(const std::string& blob, size_t place) const 
   PLUMB_ASSIGN_OR_RETURN(Tensor value, stored.load());
   PLUMB_ASSIGN_OR_RETURN(value, AsIntegers(blob, stored, value));
   PLUMB_ASSIGN_OR_RETURN(value, InDType(value, info.dtype, stored, "subject"));
-  if (const auto axes = file_axes_.find(blob); axes != file_axes_.end() && as_declared_)
-    return InBlobOrder(value, info.shape, axes->second);
+  if (const auto axes = file_axes_.find(blob); axes != file_axes_.end() && as_declared_) {
+    PLUMB_ASSIGN_OR_RETURN(value, InBlobOrder(value, info.shape, axes->second));
+    return InShapeOf(info, std::move(value));
+  }
   if (IsFlat(value, info.shape, stored)) {
     if (!nhwc_ || info.shape.rank() < 4) return value.Reshaped(info.shape);
     PLUMB_ASSIGN_OR_RETURN(value, value.Reshaped(ChannelsLast(info.shape)));
@@ -410,6 +445,12 @@ Result<Tensor> PairedBlobs::LoadAs(const std::string& blob, size_t place) const 
   if (IsChannelsLast(blob, value.shape())) {
     PLUMB_ASSIGN_OR_RETURN(value, ToChannelsFirst(value));
   }
+  return InShapeOf(info, std::move(value));
+}
+
+Result<Tensor> PairedBlobs::InShapeOf(const BlobInfo& info, Tensor value) const {
+  const auto turn = of_other_format_ ? OnlyTurn(value.shape(), info.shape) : std::nullopt;
+  if (turn.has_value()) return Reordered(value, *turn);
   if (value.shape() != info.shape && WithoutOnes(value.shape()) == WithoutOnes(info.shape))
     return value.Reshaped(info.shape);
   return value;

@@ -58,6 +58,8 @@ class PairedBlobs : public BlobSource {
   Result<Tensor> AsIntegers(const std::string& blob, const StoredTensor& stored, Tensor value) const;
   Result<Tensor> LoadAs(const std::string& blob, size_t place) const;
   bool IsChannelsLast(const std::string& blob, const Shape& stored) const;
+  void GiveToInputs(const std::map<std::string, std::string>& before, const Graph& graph, const BlobTable& blobs);
+  Result<Tensor> InShapeOf(const BlobInfo& info, Tensor value) const;
   void GiveToActivations(const std::map<std::string, std::string>& activated, const BlobTable& blobs);
   explicit PairedBlobs(TensorSet set) : set_(std::move(set)) {}
   Status Pair(const Graph& graph, const BlobTable& blobs, const SurveyOptions& options);
@@ -81,6 +83,7 @@ class PairedBlobs : public BlobSource {
   HalfStorage half_storage_;
   bool maybe_int8_ = false;
   bool of_quantised_copy_ = false;
+  bool of_other_format_ = false;  // of another file of the network
   std::vector<std::string> notes_;
 };
 
