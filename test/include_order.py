@@ -3,10 +3,12 @@
 """The rooms of source/ stand on each other: a file includes its own room and those before it, never one behind it.
 
 The same holds for the rooms inside some of them. No unit (a .cc with the .h of its name) stands in a circle of
-includes, but for the old ones that CIRCLES lists; a circle that has ended leaves that list.
+includes, but for the old ones that CIRCLES lists; a circle that has ended leaves that list. Nor does a module of
+python/plumbnn, imports for types alone included.
 
     python3 test/include_order.py ROOT    exit code 0: all of that holds; 1: what does not is printed
 """
+import ast
 import collections
 import pathlib
 import re
@@ -48,6 +50,19 @@ def units(root):
         unit = path.relative_to(source).with_suffix("").as_posix()
         found[unit] |= set(INCLUDE.findall(path.read_text(encoding="utf-8"))) - {unit}
     return {unit: {other for other in others if other in found} for unit, others in found.items()}
+
+
+def modules(root):
+    """Of every module of python/plumbnn those of them that it imports."""
+    paths = {path.stem: path for path in (root / "python/plumbnn").glob("*.py")}
+    found = {}
+    for name, path in paths.items():
+        imported = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level == 1:
+                imported |= {node.module} if node.module else {alias.name for alias in node.names}
+        found[name] = imported & paths.keys() - {name}
+    return found
 
 
 def place(order, prefix, unit):
@@ -118,6 +133,10 @@ def main():
             faults.append("a circle of units: " + ", ".join(group))
     faults += [f"the circle of {first} has changed: correct CIRCLES" for first, size in CIRCLES.items()
                if len(groups.get(first, [])) < size]
+    imports = modules(root)
+    if sum(len(others) for others in imports.values()) < 20:
+        faults.append(f"hardly an import below '{root}/python/plumbnn': the search is broken")
+    faults += ["a circle of modules: " + ", ".join(group) for group in circles(imports)]
     for fault in faults:
         print(fault)
     if not faults:

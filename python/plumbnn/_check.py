@@ -124,7 +124,7 @@ def check(
     command += ["--expect", expect] if expect != "any" and foreign else []
     arguments.reproduce = shlex.join(command)
     result = _core.check(arguments)
-    report = Report(result, saved)
+    report = Report(result, saved.write)
     for device, code, message in result.failures():
         error = Error.from_status(code, f"{device}: {message}")
         error.report = report

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from ._arrays import Saved, all_ready
-from ._errors import Error, printable
+from ._errors import Error
 from ._given import Path
 from ._model import Shapes
 from ._report import LayerReport
+from ._text import printable
 
 Names = Union[str, Sequence[str]]
 _CODES = {2: "InvalidArgument", 3: "NotFound"}

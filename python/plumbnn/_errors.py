@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import _core
+from ._text import printable
 
 if TYPE_CHECKING:
     from ._report import Report
@@ -37,11 +37,6 @@ _WORDS = {
     "SetInput was never called for": "no value is given for",
     "device_info lists them": "plumbnn.devices() lists them",
 }
-
-
-def printable(text: str) -> str:
-    """As the tools print a message: control characters in what it quotes are escaped."""
-    return _core.printable_message(text.encode("utf-8", "backslashreplace"))
 
 
 class Error(Exception):

@@ -7,7 +7,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ._errors import printable
+from ._text import printable
 
 COLORS = {"wrong": "#c62828", "grey": "#8a6d00", "aligned": "#2e7d32", "not tested": "#666666"}
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _html
-from ._errors import printable
+from ._text import printable
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas
 
-    from ._arrays import Saved
     from ._core import CheckResult
 
 
@@ -135,8 +134,8 @@ class Report:
         summary: the last line of `model_check`.
     """
 
-    def __init__(self, result: CheckResult, saved: Saved) -> None:
-        self._result, self._saved = result, saved
+    def __init__(self, result: CheckResult, save: Callable[[], list[str]]) -> None:
+        self._result, self._save = result, save
         self.verdict: str
         self.exit_code: int
         self.summary: str
@@ -206,7 +205,7 @@ class Report:
 
         Returns the files: .npz in the temporary folder. `assert_aligned` does it by itself.
         """
-        return self._saved.write()
+        return self._save()
 
     def to_json(self) -> str:
         """What `model_check --json` writes for the same run (doc/check.schema.json)."""
