@@ -83,7 +83,7 @@ class ArithmeticSearch {
     if (blobs.half_storage().format() != DType::kF32) return AsHalf(blobs.half_storage());
     if (blobs.of_quantised_copy()) return AsInt8("found: it is of a quantised copy");
     if (blobs.maybe_int8()) {
-      PLUMB_ASSIGN_OR_RETURN(RunReport plain, judge_.UntilOff(Floats(false)));
+      PLUMB_ASSIGN_OR_RETURN(RunReport plain, judge_.Until(Floats(false), IsOffLayer));
       if (Badness(plain) > 0) return AsInt8("found: its tensors lie on grids of 256 steps");
       return AsFloats(std::move(plain));
     }
@@ -208,9 +208,11 @@ class ArithmeticSearch {
     int left = beyond;
     for (const A wider : {f16 ? A::kStoredF16 : A::kStoredBf16, chains}) {
       if (beyond == 0 || lone) break;
-      PLUMB_ASSIGN_OR_RETURN(RunReport wide, JudgeWider(wider, beyond, first));
+      // Most are to be explained, and no fewer than by the best so far.
+      const int most = std::min(left, (beyond - 1) / 2);
+      PLUMB_ASSIGN_OR_RETURN(RunReport wide, JudgeWider(wider, most, first));
       const int now = CountBeyond(wide);
-      if (2 * now >= beyond || now > left) continue;
+      if (now > most) continue;
       if (now == left && SumOfExcess(wide) >= SumOfExcess(best.report)) continue;
       left = now;
       best = {std::move(wide),
@@ -227,11 +229,13 @@ class ArithmeticSearch {
     return best;
   }
 
-  // What is off in the run of 16 bits, in a wider way; all steps where that explains most.
-  Result<RunReport> JudgeWider(A wider, int beyond, const RunReport& first) {
+  // What is off in the run of 16 bits, in a wider way, until more than `most` are beyond it; else all steps.
+  Result<RunReport> JudgeWider(A wider, int most, const RunReport& first) {
     const SubjectOptions options = With(wider, false);
-    PLUMB_ASSIGN_OR_RETURN(RunReport wide, judge_.Again(options, first, StepsThat(first, IsOffLayer)));
-    return 2 * CountBeyond(wide) >= beyond ? std::move(wide) : judge_.All(options);
+    int beyond = 0;
+    const auto ends = [&](const LayerReport& layer) { return IsBeyond(layer) && ++beyond > most; };
+    PLUMB_ASSIGN_OR_RETURN(RunReport wide, judge_.Again(options, first, StepsThat(first, IsOffLayer), ends));
+    return beyond > most ? std::move(wide) : judge_.All(options);
   }
 
   // With weights as most quantisers round them; where layers are beyond that, with what a few of them say, then with

@@ -145,8 +145,9 @@ Result<RunReport> SubjectJudge::Judge(const SubjectOptions& options, const Look&
   return RunPass(stored, subject_, inputs_, options, storage, look);
 }
 
-Result<RunReport> SubjectJudge::Again(const SubjectOptions& options, RunReport earlier, const SomeSteps& steps) {
-  Look look{&steps, {}};
+Result<RunReport> SubjectJudge::Again(const SubjectOptions& options, RunReport earlier, const SomeSteps& steps,
+                                      const Ends& ends) {
+  Look look{&steps, {}, ends};
   for (const LayerReport& layer : earlier.layers) look.earlier[layer.step.outputs[0].blob] = &layer;
   PLUMB_ASSIGN_OR_RETURN(RunReport again, Judge(options, look));
   for (LayerReport& layer : again.layers) {

@@ -27,10 +27,16 @@ class SubjectJudge {
       : graph_(graph), subject_(subject), inputs_(inputs) {}
 
   Result<RunReport> All(const SubjectOptions& options) { return Judge(options, {}); }
-  Result<RunReport> UntilOff(const SubjectOptions& options) { return Judge(options, {nullptr, {}, true}); }
-  // The earlier report with these steps judged anew. What the subject inherits, and what wrong layers do to its
-  // outputs, stays as it was.
-  Result<RunReport> Again(const SubjectOptions& options, RunReport earlier, const SomeSteps& steps);
+  using Ends = std::function<bool(const LayerReport& layer)>;
+  // Ends behind the step of which this is true: the report is then of no other use. Not asked of a step whose judgement
+  // others may change.
+  Result<RunReport> Until(const SubjectOptions& options, const Ends& ends) {
+    return Judge(options, {nullptr, {}, ends});
+  }
+  // The earlier report with these steps judged anew, as far as to the one of which `ends` is true. What the subject
+  // inherits, and what wrong layers do to its outputs, stays as it was.
+  Result<RunReport> Again(const SubjectOptions& options, RunReport earlier, const SomeSteps& steps,
+                          const Ends& ends = nullptr);
 
   const Graph& graph() const { return graph_; }
   const BlobSource& subject() const { return subject_; }

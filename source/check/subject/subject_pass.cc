@@ -99,7 +99,8 @@ class SubjectPass {
     for (size_t i = 0; i < steps_.size(); ++i) {
       PLUMB_RETURN_IF_ERROR(Interrupter::Check());
       PLUMB_RETURN_IF_ERROR(look_.steps == nullptr ? RunStep(cones_[i], steps_[i]) : RunOrKeep(i));
-      if (look_.until_off && lockstep_.IsOff()) return lockstep_.Unfinished();
+      const LayerReport* settled = lockstep_.Settled();
+      if (look_.ends && settled != nullptr && look_.ends(*settled)) return lockstep_.Unfinished();
     }
     return lockstep_.Finish();
   }

@@ -23,8 +23,9 @@ struct Look {
   // Some steps only: the others keep their earlier reports, which are given by the first blob that they write.
   const SomeSteps* steps = nullptr;
   std::map<std::string, const LayerReport*> earlier;
-  // Ends behind the first step that is wrong or grey and stays so: the report is then of no other use.
-  bool until_off = false;
+  // Ends behind the step of which this is true: the report is then of no other use. Asked of what stays as it is
+  // judged.
+  std::function<bool(const LayerReport& layer)> ends;
 };
 
 // `graph`: with the weights as the subject has them.

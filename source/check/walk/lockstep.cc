@@ -145,7 +145,7 @@ Status Lockstep::After(const LayerEvent& event) {
     effects_.NoteStep(report_.layers.size(), *record, *scene_.blobs, waits);
   }
   Release(event.step());
-  off_ = !waits && record->is_off();
+  settled_ = !waits;
   report_.layers.push_back(std::move(report));
   return handed_over;
 }
@@ -161,6 +161,7 @@ Status Lockstep::Keep(const LayerGroup& group, LayerReport report, const std::ve
     PLUMB_RETURN_IF_ERROR(written_.NoteWritten(group.outputs[i].blob, outputs[i]));
   products_.NoteKept(group, report);
   kept_.insert(report_.layers.size());
+  settled_ = false;
   Release(report.step);
   report_.layers.push_back(std::move(report));
   return Status::Ok();
@@ -229,7 +230,7 @@ void Lockstep::Skip(const StepInfo& step, Verdict verdict, const std::string& re
     effects_.NoteUnknown(record.group);
   }
   Release(step);
-  off_ = verdict == Verdict::kWrong;
+  settled_ = true;
   report_.layers.push_back(std::move(record.report));
 }
 

@@ -47,8 +47,8 @@ class Lockstep : public Observer {
   // are sought.
   Status NoteRead(const std::string& blob, const Tensor& value);
   Status Keep(const LayerGroup& group, LayerReport report, const std::vector<Tensor>& outputs);
-  // Whether the last step is wrong or grey, whatever the others will say.
-  bool IsOff() const { return off_; }
+  // The last step; null: it waits for what the others will say, or was kept.
+  const LayerReport* Settled() const { return settled_ ? &report_.layers.back() : nullptr; }
   Result<RunReport> Finish();
   // The steps so far, in place of Finish.
   RunReport Unfinished() { return std::move(report_); }
@@ -75,7 +75,8 @@ class Lockstep : public Observer {
 
   CheckOptions options_;
   Scene scene_;
-  bool done_ = false, off_ = false;
+  bool done_ = false;
+  bool settled_ = false;  // the last step
   RunReport report_;
   std::set<size_t> kept_;  // positions
   std::map<std::string, int> readers_;
