@@ -59,8 +59,9 @@ std::vector<float> GridSteps(const Tensor& tensor, int64_t size) {
 }
 
 WeightGrid GridOfWeights(const WeightTensor& tensor) {
-  constexpr int64_t kFewest = 16, kFewestInRow = 4;          // values that a grid can be seen in
-  const WeightGrid half{"f16", 0x1p-10, 0x1p-24, {}, 2e-3};  // rounded or cut off
+  constexpr int64_t kFewest = 16, kFewestInRow = 4;  // values that a grid can be seen in
+  // Rounded or cut off; converters raise what is below 1e-7 to that (onnxconverter-common).
+  const WeightGrid half{"f16", 0x1p-10, 0x1p-23, {}, 2e-3};
   const WeightGrid brain{"bf16", 0x1p-7, 0, {}, 1.6e-2};
   WeightGrid integers{"int8", 0, 0, tensor.steps, 5e-2};
   if (!tensor.steps.empty()) {
@@ -155,18 +156,29 @@ struct ChannelSums {
   double aa = 0, ab = 0, bb = 0;
 };
 
+ChannelSums SumsOfChannel(const Tensor& a, const Tensor& b, int axis, int64_t channel) {
+  const int64_t channels = a.shape().DimOrOne(axis), inner = a.shape().CountFrom(axis + 1);
+  ChannelSums sum;
+  for (int64_t outer = 0; outer < a.shape().Count(0, std::min(axis, a.shape().rank())); ++outer) {
+    for (int64_t i = 0; i < inner; ++i) {
+      const int64_t at = (outer * channels + channel) * inner + i;
+      const double x = a.data<float>()[at], y = b.data<float>()[at];
+      sum.aa += x * x, sum.ab += x * y, sum.bb += y * y;
+    }
+  }
+  return sum;
+}
+
+// Ends with the first channel that is not the original's times a factor: most candidates of a search fail there.
 WeightMatch MatchScaled(const WeightTensor& a, const WeightTensor& b, const WeightGrid& grid, bool quick) {
   WeightMatch match;
   const Shape& shape = a.value.shape();
-  const int64_t channels = shape.DimOrOne(a.out_axis), inner = shape.CountFrom(a.out_axis + 1);
+  const int64_t channels = shape.DimOrOne(a.out_axis);
   if (shape != b.value.shape() || channels < 1 || shape.NumElements() / channels < (quick ? 4 : 2)) return match;
-  std::vector<ChannelSums> sums(static_cast<size_t>(channels));
-  for (int64_t i = 0; i < shape.NumElements(); ++i) {
-    ChannelSums& sum = sums[static_cast<size_t>(i / inner % channels)];
-    const double x = a.value.data<float>()[i], y = b.value.data<float>()[i];
-    sum.aa += x * x, sum.ab += x * y, sum.bb += y * y;
-  }
-  for (const ChannelSums& sum : sums) {
+  bool zero = true;
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    const ChannelSums sum = SumsOfChannel(a.value, b.value, a.out_axis, channel);
+    zero = zero && sum.bb == 0;
     if (sum.aa == 0 && sum.bb == 0) {
       match.factors.push_back(std::numeric_limits<double>::quiet_NaN());
       continue;
@@ -175,8 +187,7 @@ WeightMatch MatchScaled(const WeightTensor& a, const WeightTensor& b, const Weig
     if (!(rest <= grid.factor_tolerance * grid.factor_tolerance * sum.bb)) return WeightMatch();
     match.factors.push_back(sum.ab / sum.aa);
   }
-  const auto is_zero = [](const ChannelSums& sum) { return sum.bb == 0; };
-  if (std::all_of(sums.begin(), sums.end(), is_zero)) return WeightMatch();
+  if (zero) return WeightMatch();
   match.tolerance = grid.factor_tolerance;
   if (grid.relative > 0 || !grid.steps.empty()) match.rounding = grid.name;
   match.kind = WeightMatch::kScaled;
