@@ -151,6 +151,16 @@ Result<JudgedModel> CaseJudge::JudgePart(const std::string& model, const std::st
   return Judge({model, ""}, std::move(options), seconds, std::move(check));
 }
 
+Result<RunReport> CaseJudge::JudgeRight(const std::string& model, const std::string& inputs) const {
+  SessionOptions options = session_;
+  options.inputs.files = {inputs};
+  options.checks_devices = true;
+  PLUMB_ASSIGN_OR_RETURN(const auto session, Session::Open({model, ""}, options));
+  CheckOptions check;
+  check.causes = check.inherited = false;
+  return session->CheckDevice("NAIVE", {}, std::move(check));
+}
+
 Result<std::map<std::string, Tensor>> CaseJudge::ValuesOf(const Session& session,
                                                           const std::set<std::string>& blobs) const {
   std::map<std::string, Tensor> values;

@@ -42,6 +42,9 @@ class CaseJudge {
   Result<JudgedModel> JudgePart(const std::string& model, const std::string& inputs, const std::string& work,
                                 double seconds, CheckOptions check) const;
 
+  // The same part as the reference itself computes it.
+  Result<RunReport> JudgeRight(const std::string& model, const std::string& inputs) const;
+
   // What the judged run had in these blobs; where it does not say, what the reference has.
   Result<std::map<std::string, Tensor>> ValuesOf(const Session& session, const std::set<std::string>& blobs) const;
 

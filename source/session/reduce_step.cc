@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kLeastSeconds = 0.2;  // that a try is begun with
 constexpr double kClearExcess = 8;     // twice what is wrong
-constexpr int64_t kFewestValues = 2;   // one value is the same everywhere: not tested where it is right
 
 double ExcessOf(const LayerReport& layer) {
   const OutputReport* worst = layer.Worst();
@@ -112,6 +111,13 @@ std::string StepReducer::LayerText(int layer) const {
 
 std::string StepReducer::NewFolder() { return fmt::format("{}/try{}", work_, folders_++); }
 
+bool StepReducer::IsTestedWhereRight(const std::string& model, const std::string& inputs) const {
+  const auto right = judge_.JudgeRight(model, inputs);
+  return right.ok() && std::any_of(right->layers.begin(), right->layers.end(), [this](const LayerReport& layer) {
+           return layer.verdict != Verdict::kNotTested && Holds(layer.step, guilty_layers_, guilty_blobs_);
+         });
+}
+
 Result<bool> StepReducer::Try(const CaseModel& model, const std::string& what) {
   ReduceTry done;
   done.what = what;
@@ -128,13 +134,13 @@ Result<bool> StepReducer::Try(const CaseModel& model, const std::string& what) {
   const LayerReport* guilty = judged.ok() ? FindGuilty(judged->report, guilty_layers_, guilty_blobs_) : nullptr;
   const double excess = guilty == nullptr ? 0 : ExcessOf(*guilty);
   const bool near = guilty != nullptr && excess < kClearExcess && excess_ >= kClearExcess;
-  const int64_t values = guilty == nullptr ? 0 : guilty->values;
-  const bool few = guilty != nullptr && values < kFewestValues && values_written_ >= kFewestValues;
-  done.wrong = guilty != nullptr && !near && !few;
+  const bool tested = guilty != nullptr && IsTestedWhereRight(path, folder + "/inputs.npz");
+  const bool blind = guilty != nullptr && !tested && tested_;
+  done.wrong = guilty != nullptr && !near && !blind;
   done.outcome = judged.ok() ? OutcomeOf(guilty, "right") : judged.status().message();
   if (near) done.outcome += ": too near to its bound";
-  if (few) done.outcome += ": a single value, which nobody could judge as right";
-  if (done.wrong) excess_ = excess, values_written_ = values;
+  if (blind) done.outcome += ": not tested where it is right";
+  if (done.wrong) excess_ = excess, tested_ = tested;
   done.seconds = left - SecondsLeft();
   std::error_code error;
   std::filesystem::remove_all(folder, error);

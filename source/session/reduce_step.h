@@ -42,9 +42,9 @@ class StepReducer {
   // Whether the layers still show the fault; then they are the case so far.
   Result<bool> TryLayers(const Layers& layers, const std::string& what);
   // A model that is barely wrong may be right on the next machine: what takes the case there from further is not kept.
-  // Nor is a single value, which is "not tested" where it is right.
+  // Nor is what would be "not tested" where it is right: the same value everywhere, say.
   Result<bool> Try(const CaseModel& model, const std::string& what);
-  bool IsGuilty(const StepInfo& step) const;
+  bool IsTestedWhereRight(const std::string& model, const std::string& inputs) const;
   double SecondsLeft() const;
   std::string LayerText(int layer) const;
   std::string NewFolder();
@@ -62,7 +62,7 @@ class StepReducer {
   Layers step_, layers_;            // the step; what shows the fault so far
   std::optional<CaseModel> model_;  // likewise
   double excess_ = 0;               // its E
-  int64_t values_written_ = 0;      // by its step
+  bool tested_ = false;             // whether it is, where it is right
   ReducedCase* reduced_ = nullptr;
   int folders_ = 0;
 };

@@ -60,8 +60,8 @@ TEST_F(ModelReduce, AStepThatIsWrongAloneIsOneLayer) {
   EXPECT_EQ(found["layers"], 1);
   EXPECT_EQ(found["all_layers"], 10);
   EXPECT_EQ(found["needed_before"].size(), 0u);
-  // Of [1,32,8,8]: two values are left behind two windows.
-  EXPECT_EQ(found["inputs"], "relu2 f32 [1,1,1,4]");
+  // Of [1,32,8,8] one window is left.
+  EXPECT_EQ(found["inputs"], "relu2 f32 [1,1,1,2]");
   // The case is wrong where it was found, and right here.
   const auto shown = RunCommand("PATH=" PLUMB_BIN_DIR ":$PATH sh " + Case("show.sh"));
   EXPECT_EQ(shown.exit_code, 1) << shown.out;
