@@ -161,7 +161,7 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   PLUMB_RETURN_IF_ERROR(KeepNamedLayers(asked.layers, graph.outputs, options.check.min_tested, &report));
   const SubjectWithout kept(blobs, left_out);
   SubjectJudge judge_kept(graph, kept, inputs);
-  PLUMB_RETURN_IF_ERROR(HandOver(asked, report, options, &judge_kept));
+  PLUMB_RETURN_IF_ERROR(HandOver(asked, report, options, left_out.empty() ? &judge : &judge_kept));
   const char* arithmetic = ArithmeticName(judged.arithmetic);
   report.judged_as = fmt::format("{}, {}", blobs.layout(), arithmetic);
   report.notes.insert(report.notes.begin(), blobs.notes().begin(), blobs.notes().end());

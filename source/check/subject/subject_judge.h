@@ -39,8 +39,6 @@ class SubjectJudge {
                           const Ends& ends = nullptr);
 
   const Graph& graph() const { return graph_; }
-  const BlobSource& subject() const { return subject_; }
-  const std::map<std::string, Tensor>& inputs() const { return inputs_; }
 
  private:
   // Blobs that lie on no grid were computed in floats, and so were layers that neither read nor wrote anything else.
