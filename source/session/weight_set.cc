@@ -12,6 +12,7 @@
 #include "format/tflite/import.h"
 #include "interop/safetensors.h"
 #include "interop/state_dict.h"
+#include "op/core/op_kind.h"
 #include "plumb/model.h"
 
 namespace plumb {
@@ -146,7 +147,7 @@ Result<WeightSet> WeightsOfTnn(const std::string& path) {
       tensor.layer = layer.name;
       tensor.is_weight = slot == "weight" || slot == "scale";
       tensor.is_bias = slot == "bias";
-      tensor.out_axis = layer.type == "Deconvolution" ? 1 : 0;
+      tensor.out_axis = layer.kind == OpKind::kDeconvolution ? 1 : 0;
       std::vector<std::string> names = layer.nodes;
       names.insert(names.begin(), layer.name);
       for (const std::string& name : names) {

@@ -76,7 +76,8 @@ std::string FormatWeightsText(const WeightsReport& report, const WeightsStyle& s
 
 std::string FormatWeightsJson(const WeightsReport& report) {
   using Json = nlohmann::ordered_json;
-  Json json{{"tool", "blob_diff --weights"}, {"original", report.original}, {"converted", report.converted}};
+  Json json{
+      {"tool", "blob_diff"}, {"compares", "weights"}, {"original", report.original}, {"converted", report.converted}};
   json["notes"] = report.notes;
   json["pairs"] = Json::array();
   for (const WeightsPair& pair : report.pairs) {

@@ -15,8 +15,11 @@
 #include <plumb/session.h>
 #include <plumb/stage.h>
 #include <plumb/subject.h>
+#include <plumb/suggest.h>
 #include <plumb/tensor_file.h>
 #include <plumb/tool/baseline.h>
+#include <plumb/tool/bisect.h>
+#include <plumb/tool/bundle.h>
 #include <plumb/tool/check_all.h>
 #include <plumb/tool/environment.h>
 #include <plumb/tool/exit_code.h>
@@ -24,9 +27,11 @@
 #include <plumb/tool/interrupt.h>
 #include <plumb/tool/many.h>
 #include <plumb/tool/printing.h>
+#include <plumb/tool/reduce.h>
 #include <plumb/tool/remote.h>
 #include <plumb/tool/step_case.h>
 #include <plumb/tool/support.h>
+#include <plumb/weights.h>
 
 #include <atomic>
 #include <cstdio>

@@ -162,7 +162,7 @@ TEST(RandomWeights, ResidualSumsDoNotExplode) {
   EXPECT_LT(square, 1000);  // grows by 2 per sum: about 100
 }
 
-TEST(RandomWeights, LeaveWhatIsThereAndQuantisedLayersAlone) {
+TEST(RandomWeights, LeaveWhatIsThereAloneAndQuantiseWhatIsNot) {
   Graph graph = OneLayer();
   graph.layers[0].resources["weight"] = *Tensor::Zeros(DType::kF32, {1000, 100});
   const Tensor before = graph.layers[0].resources["weight"];
@@ -172,8 +172,10 @@ TEST(RandomWeights, LeaveWhatIsThereAndQuantisedLayersAlone) {
   graph = OneLayer();
   graph.layers[0].quantized = true;
   const Graph quantized = Generated(graph, 1);
-  EXPECT_TRUE(quantized.layers[0].resources.empty());
-  EXPECT_EQ(quantized.notes.size(), 1u);
+  ASSERT_NE(quantized.layers[0].Resource("weight"), nullptr);
+  EXPECT_EQ(quantized.layers[0].Resource("weight")->dtype(), DType::kI8);
+  EXPECT_EQ(quantized.layers[0].Resource("bias")->dtype(), DType::kI32);
+  EXPECT_EQ(quantized.blob_scales.size(), 2u);  // of what it reads and writes
 }
 
 // Every operator's fills: in their ranges, all finite. Shapes of rank 4 suit most operators; the others are left out.
