@@ -22,7 +22,7 @@ void NameMembers(const DumpGraph& carried, RunReport* report) {
       const auto type = member.nodes.empty() ? carried.types.end() : carried.types.find(member.nodes[0]);
       if (type == carried.types.end()) continue;
       if (!members.empty() && members.back().name == type->first) members.pop_back();
-      members.push_back({member.index, type->first, type->second, {type->first}});
+      members.push_back({member.index, type->first, type->second, {type->first}, ""});
     }
     if (members.empty()) continue;
     layer.step.type = members.back().type;
@@ -38,7 +38,7 @@ void AddLeftOut(const std::vector<LayerLeftOut>& left_out, std::vector<std::stri
     untested.step.index = layer.index;
     untested.step.name = layer.name;
     untested.step.type = layer.type;
-    untested.step.members.push_back({layer.index, layer.name, layer.type, {layer.name}});
+    untested.step.members.push_back({layer.index, layer.name, layer.type, {layer.name}, ""});
     untested.step.outputs.emplace_back();
     untested.step.outputs.back().blob = layer.name;
     untested.reason = layer.reason;
