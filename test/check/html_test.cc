@@ -36,7 +36,7 @@ CheckResult Hostile() {
   run.verdict = Verdict::kWrong;
   LayerReport layer;
   layer.step.name = kHostile;
-  layer.step.members.push_back({0, kHostile, "ReLU", {kHostile}});
+  layer.step.members.push_back({0, kHostile, "ReLU", {kHostile}, ""});
   PortInfo port;
   port.blob = kHostile;
   layer.step.inputs.push_back(port);

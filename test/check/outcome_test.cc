@@ -263,7 +263,7 @@ RunReport LongRun() {
     LayerReport& layer = run.layers[i];
     layer.step.index = static_cast<int>(i);
     layer.step.kernel = "x86/a_kernel_with_a_name";
-    layer.step.members.push_back({layer.step.index, layer.step.name, "ConvolutionWithALongType", {}});
+    layer.step.members.push_back({layer.step.index, layer.step.name, "ConvolutionWithALongType", {}, ""});
     layer.outputs[0].excess = i == 20 ? 0.9 : 0.01 * static_cast<double>(i % 5);
   }
   for (int i = 0; i < 30; ++i) run.layers[7].reason += "reason" + std::to_string(i) + " ";

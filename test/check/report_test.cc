@@ -17,7 +17,7 @@ LayerReport StepOf(int index, Verdict verdict, double excess, const std::string&
   LayerReport layer;
   layer.step.index = index;
   layer.step.name = "layer" + std::to_string(index);
-  layer.step.members.push_back({index, layer.step.name, "Mul", {}});
+  layer.step.members.push_back({index, layer.step.name, "Mul", {}, ""});
   layer.verdict = verdict;
   layer.cause = cause;
   layer.reason = cause.empty() ? "" : cause + ", on whose own inputs it is within the bound";
@@ -131,7 +131,7 @@ TEST(ReportForCi, ModelExplorerHasAValuePerTensor) {
   GraphBuilder builder;
   builder.Input("x", Shape({10})).Add("ReLU", {"x"}, {"fused away"}).Add("ReLU", {"fused away"}, {"layer1"});
   result.model = std::make_shared<const Graph>(builder.Output("layer1").Build().value());
-  result.runs[0].layers[1].step.members = {{0, "fused away", "ReLU", {}}, {1, "layer1", "ReLU", {}}};
+  result.runs[0].layers[1].step.members = {{0, "fused away", "ReLU", {}, ""}, {1, "layer1", "ReLU", {}, ""}};
   const auto data = nlohmann::json::parse(FormatModelExplorer(result));
   EXPECT_EQ(data["results"]["layer0"]["value"], 0.5);
   EXPECT_EQ(data["results"]["layer1"]["value"], 1e9) << "JSON has no infinity";
