@@ -115,13 +115,14 @@ std::string CaseText(const CaseContents& contents, const std::string& without_on
   std::string text = fmt::format("Layer {} '{}' ({}) of {}: {}", report.step.index, Printable(report.step.name),
                                  Printable(report.step.type), report.step.device, VerdictName(report.verdict));
   if (worst != nullptr) text += fmt::format(", E {}, R {}", Number(worst->excess, 3), Number(worst->rms_excess, 3));
-  for (const std::string& why : {report.reason, report.cause}) text += why.empty() ? "" : "; " + PrintableLine(why);
+  if (!report.reason.empty()) text += "; " + PrintableLine(report.reason);
+  if (report.reason.find(report.cause) == std::string::npos) text += "; " + PrintableLine(report.cause);
   if (!contents.said.empty()) text += "\n" + PrintableLine(contents.said);
   text +=
       "\n\ninputs.npz     what it read\ndevice.npz     what it wrote\nreference.npz  what it should have written, "
       "float64\ntau.npz        the largest error that rounding explains, value by value\n\nAgain on any device:\n"
       "    model_check -m case.tnnproto -i inputs.npz -d X86\n";
-  if (!contents.show.empty()) text += "\nWhere it was found:\n    sh show.sh\n";
+  if (!contents.show.empty()) text += "\nWhere it was found, from the folder that the command was run in:\n    sh show.sh\n";
   if (contents.onnx.empty()) return text;
   if (!without_onnx.empty()) return text + "\nThere is no ONNX case: " + PrintableLine(without_onnx) + "\n";
   return text +

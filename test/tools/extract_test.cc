@@ -59,7 +59,10 @@ TEST_F(Extract, TheGuiltyStepIsWrongAlone) {
     EXPECT_EQ(again.exit_code, 1) << again.out;
     EXPECT_TRUE(Says(again.out, "subject wrong at 'positive part'; 1 of 1 steps")) << again.out;
   }
-  EXPECT_TRUE(Says(ReadText(folder_ + "/case/README.txt"), "'positive part' (ReLU) of subject: wrong"));
+  const std::string text = ReadText(folder_ + "/case/README.txt");
+  EXPECT_TRUE(Says(text, "'positive part' (ReLU) of subject: wrong")) << text;
+  ASSERT_NE(text.find("1.001"), std::string::npos) << text;
+  EXPECT_EQ(text.find("1.001"), text.rfind("1.001")) << text;  // the reason holds the cause: said once
 }
 
 TEST_F(Extract, HoldsTheReferenceAndItsBound) {
