@@ -49,6 +49,9 @@ mkdir -p "$build"
 unity=OFF
 [ "$build" = build/tidy ] || unity=ON
 cmake --preset tidy -B "$build" -DPLUMB_UNITY=$unity >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 4; }
+if grep -q plumb_tflite_reader "$build/build.ninja"; then  # the header that flatc writes
+  cmake --build "$build" --target plumb_tflite_reader >>"$build.log" 2>&1 || { tail "$build.log" >&2; exit 4; }
+fi
 units=("${files[@]}")
 if [ "$unity" = ON ]; then
   mapfile -t units < <(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$build/compile_commands.json" | sort -u |

@@ -56,7 +56,7 @@ Result<std::vector<ModelSignature>> ModelSignatures(const std::string& path) {
 std::string ModelSuffixes() {
   std::vector<std::string> suffixes;
   for (const ModelFormat& format : ModelFormats()) {
-    if (format.holds != ModelFormat::kWeights) suffixes.push_back(format.suffix);
+    if (format.holds != ModelFormat::kWeights) suffixes.emplace_back(format.suffix);
   }
   std::string text;
   for (size_t i = 0; i < suffixes.size(); ++i)

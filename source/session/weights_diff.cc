@@ -207,7 +207,7 @@ class WeightsJudge {
     row.cause = fmt::format("with '{}' folded in", fit.norm->name);
     if (match != matches_.end() && !match->second.rounding.empty())
       row.cause += ", rounded to " + match->second.rounding;
-    epsilons_.push_back({report_.pairs.size(), &fit});
+    epsilons_.emplace_back(report_.pairs.size(), &fit);
     report_.pairs.push_back(row);
     if (extra_.count(i) > 0) report_.pairs.push_back(extra_.at(i));
   }
