@@ -122,7 +122,8 @@ std::string CaseText(const CaseContents& contents, const std::string& without_on
       "\n\ninputs.npz     what it read\ndevice.npz     what it wrote\nreference.npz  what it should have written, "
       "float64\ntau.npz        the largest error that rounding explains, value by value\n\nAgain on any device:\n"
       "    model_check -m case.tnnproto -i inputs.npz -d X86\n";
-  if (!contents.show.empty()) text += "\nWhere it was found, from the folder that the command was run in:\n    sh show.sh\n";
+  if (!contents.show.empty())
+    text += "\nWhere it was found, from the folder that the command was run in:\n    sh show.sh\n";
   if (contents.onnx.empty()) return text;
   if (!without_onnx.empty()) return text + "\nThere is no ONNX case: " + PrintableLine(without_onnx) + "\n";
   return text +
