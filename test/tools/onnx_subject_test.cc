@@ -63,11 +63,12 @@ TEST(OnnxSubject, TheReportSaysWhereANodeWasWritten) {
   OnnxModel m = Model();
   m.graph().mutable_node(1)->set_doc_string("/home/me/net.py(7): forward\n");
   WriteText(folder + "/m.onnx", m.Bytes());
-  for (const char* option : {"", " --no-source-lines"}) {
+  const std::string bundle = " --bundle " + folder + "/bundle";
+  for (const std::string& option : {std::string(), std::string(" --no-source-lines"), bundle}) {
     const auto run = RunTool("model_check", "-m " + folder + "/m.onnx -d NAIVE --full --html " + folder +
                                                 "/m.html --json " + folder + "/m.json" + option);
     EXPECT_EQ(run.exit_code, 0) << run.out;
-    const bool said = *option == '\0';
+    const bool said = option.empty();
     EXPECT_EQ(Has(run.out, "written at /home/me/net.py:7 in forward\n"), said) << run.out;
     for (const char* file : {"/m.html", "/m.json"})
       EXPECT_EQ(Has(ReadText(folder + file), "/home/me/net.py:7 in forward"), said) << file << option;

@@ -303,7 +303,8 @@ Status Run::OpenSession() {
   SessionOptions options;
   PLUMB_RETURN_IF_ERROR(options_.foreign.Read(&options));
   PLUMB_ASSIGN_OR_RETURN(options.load, options_.model.Read());
-  options.load.source_lines = !options_.no_source_lines;
+  // A bundle goes to strangers: the lines hold paths of whoever exported the model.
+  options.load.source_lines = !options_.no_source_lines && options_.bundle.empty();
   PLUMB_ASSIGN_OR_RETURN(options.inputs, options_.input.Read(options_.model.seed));
   options.inputs.exercise = options_.probe;
   options.inputs.exercised_layers = options_.layers;
