@@ -200,6 +200,20 @@ TEST(OpenShapesTest, AHeightAndAWidthAreChosen) {
   EXPECT_TRUE(Has(ReadText(folder + "/i.json"), "\"chosen\": {\n  \"img_size\": [")) << ReadText(folder + "/i.json");
 }
 
+// The bits must be 16, which no second size of an image has to pay for.
+TEST(OpenShapesTest, OneKindThatDoesNotRunEnlargesNoOther) {
+  OnnxModel m;
+  AddInput(&m, "frame", {"batch_size", "3", "height", "width"});
+  AddInput(&m, "data", {"batch_size", "bits"});
+  m.Output("z").Output("y");
+  m.Floats("w", {16, 1}, std::vector<float>(16, 0.5f));
+  m.Node("MatMul", {"data", "w"}, {"z"}, "product");
+  m.Node("Relu", {"frame"}, {"y"}, "relu");
+  const auto check = RunTool("model_check", "-d NAIVE -m " + Write(m, TestFolder("open_kinds")));
+  EXPECT_EQ(check.exit_code, 0) << check.out;
+  EXPECT_TRUE(Has(check.out, "shapes chosen: data=1,16 frame=1,3,224,224 (exit 0)")) << check.out;
+}
+
 // As torch (a sum in the name) and ONNX Runtime GenAI (total_sequence_length) declare a decoder with a cache.
 TEST(OpenShapesTest, ACacheAndWhatIsNewMakeTheTotal) {
   const std::string folder = TestFolder("open_cache");

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 import numpy_python  # noqa: F401  (a Python that has numpy)
 import numpy as np
@@ -154,6 +155,14 @@ class DrawTest(InFolder):
         self.assertEqual(found["input"].shape, (1, 1, 8, 8))
         written = read_tensors(self.path / "out.txt")["prob"]  # TNNTest's form, six decimals
         np.testing.assert_allclose(written, read_tensors(folder)["prob"], atol=1e-6)
+
+    def test_open_dims_are_those_that_the_tools_choose(self):
+        wanted = {"x": ("float32", ["seq_len", 3]), "b": ("float32", ["N", 2])}
+        said = {"x": {"shape": [128, 3]}, "b": {"shape": [1, 2]}}
+        with mock.patch.object(inputs, "told", lambda *_: said), mock.patch.object(inputs, "chosen", {}):
+            found = inputs.feeds("no.onnx", wanted, [], {}, (), 1, None)
+            self.assertEqual(inputs.chosen, {"x": [128, 3]})  # a batch of 1 is no choice
+        self.assertEqual((found["x"].shape, found["b"].shape), ((128, 3), (1, 2)))
 
     def test_an_open_batch_is_one_and_other_dims_are_asked_for(self):
         self.assertEqual(inputs.batch_of_one(["N", 3, 8]), [1, 3, 8])
