@@ -18,16 +18,17 @@ constexpr size_t kShown = 8;  // missing resources that one message lists
 
 bool IsQuantized(const Layer& layer) { return layer.quantized || layer.dynamic_range_quantized; }
 
-Status CheckDType(const Layer& layer, const std::string& slot, const Tensor& tensor) {
+Status CheckDType(const std::string& slot, const Tensor& tensor) {
   const bool weight_like = slot == "weight" || slot == "bias" || slot == "scale" || slot == "slope";
-  if (!weight_like || IsFloat(tensor.dtype()) || IsQuantized(layer)) return Status::Ok();
-  return Status::CorruptModel(
-      fmt::format("{} expects f32 or f16 values, found {} in a layer whose type does not say Quantized", slot,
-                  DTypeName(tensor.dtype())));
+  if (!weight_like || IsFloat(tensor.dtype())) return Status::Ok();
+  return Status::CorruptModel(fmt::format(
+      "{} expects f32 or f16 values, found {}: only a layer whose type says Quantized has integers, int8 weights with "
+      "their scales and an i32 bias",
+      slot, DTypeName(tensor.dtype())));
 }
 
 Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tensor) {
-  PLUMB_RETURN_IF_ERROR(CheckDType(layer, spec.slot, *tensor));
+  if (!IsQuantized(layer)) PLUMB_RETURN_IF_ERROR(CheckDType(spec.slot, *tensor));
   PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(spec.slot));
   if (tensor->NumElements() != spec.shape.NumElements()) {
     return Status::CorruptModel(fmt::format(
@@ -40,6 +41,11 @@ Status CheckResource(const Layer& layer, const ResourceSpec& spec, Tensor* tenso
 }
 
 }  // namespace
+
+Status CheckFloats(const Layer& layer) {
+  for (const auto& [slot, tensor] : layer.resources) PLUMB_RETURN_IF_ERROR(CheckDType(slot, tensor));
+  return Status::Ok();
+}
 
 std::string LayerFrame(const Graph& graph, const Layer& layer) {
   return fmt::format("model '{}': layer {} '{}' ({})", graph.source, layer.index, Printable(layer.name),

@@ -22,6 +22,9 @@ bool SameResources(const std::map<std::string, Tensor>& a, const std::map<std::s
 // What the layer's operator expects; empty for an operator without resources. The Status names the layer.
 Result<std::vector<ResourceSpec>> SpecsOf(const Graph& graph, const Layer& layer, const BlobTable& blobs);
 
+// CorruptModel: integers where kernels of floats read floats.
+Status CheckFloats(const Layer& layer);
+
 // Checks every layer's resources: present where required, as many elements as the layer's sizes ask for, a dtype that
 // fits. Tensors without dims (v1 files) take the expected shape. All missing ones are named at once.
 Status CheckResources(const BlobTable& blobs, Graph* graph);

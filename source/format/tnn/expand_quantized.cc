@@ -122,6 +122,7 @@ class Expander {
       if (i == 0 && layer.Resource("weight") != nullptr) PLUMB_RETURN_IF_ERROR(ExpandWeights(blob, &layer));
     }
     layer.quantized = false;
+    PLUMB_RETURN_IF_ERROR(CheckFloats(layer));
     std::vector<std::pair<std::string, std::string>> written;  // what the file calls it, what the operator writes
     for (std::string& output : layer.outputs) {
       written.emplace_back(output, Unique(output + "_real"));

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/resources.h"
 #include "op/core/op.h"
 #include "op/quantize_linear.h"
 
@@ -160,7 +161,7 @@ Status ExpandDynamicRange(Layer* layer) {
     PLUMB_ASSIGN_OR_RETURN(layer->resources[slot], Floats(stored));
   }
   layer->dynamic_range_quantized = false;
-  return Status::Ok();
+  return CheckFloats(*layer);
 }
 
 Status ExpandConstants(Graph* graph) {

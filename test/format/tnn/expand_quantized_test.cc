@@ -127,6 +127,24 @@ TEST(ExpandQuantized, SaysWhichScaleIsMissingOrWrong) {
   EXPECT_TRUE(has(text, "weight [2,2,1,1] has 3 scales, expected 1 or 2")) << text;
 }
 
+// Kernels of floats would read integers of another width as they lie.
+TEST(ExpandQuantized, RefusesIntegersWithoutAMeaning) {
+  const auto refused = [](Graph graph, const char* slot, const Tensor& integers) {
+    graph.layers[0].resources[slot] = integers;
+    const Status status = Expand(&graph);
+    EXPECT_EQ(status.code(), StatusCode::kCorruptModel) << slot << ": " << status.ToString();
+    return status.message();
+  };
+  const std::string bias = refused(ConvolutionOfInt8(), "bias", TensorOf<int8_t>(DType::kI8, {7, -8}));
+  EXPECT_NE(bias.find("layer 0 'c' (Convolution): bias expects f32"), std::string::npos) << bias;
+  refused(ConvolutionOfInt8(), "weight", TensorOf<int32_t>(DType::kI32, {1, 2, 3, 4}, {2, 2, 1, 1}));
+  Graph floats = ConvolutionOfInt8();
+  floats.layers[0].resources["weight"] = TensorOf<float>(DType::kF32, {1, 2, 3, 4}, {2, 2, 1, 1});
+  refused(floats, "bias", TensorOf<int32_t>(DType::kI32, {7, -8}));  // in units of what?
+  Graph dynamic = ConvolutionOfInt8("DynamicRangeQuantizedConvolution c 1 1 x y 1 2 2 1 1 1 1 0 0 1 -1 1 1 0");
+  refused(dynamic, "bias", TensorOf<int8_t>(DType::kI8, {7, -8}));
+}
+
 TEST(ExpandQuantized, WeightsOfADynamicRangeAreFloats) {
   Graph graph = ConvolutionOfInt8("DynamicRangeQuantizedConvolution c 1 1 x y 1 2 2 1 1 1 1 0 0 1 -1 1 1 0");
   graph.layers[0].resources["bias"] = TensorOf<float>(DType::kF32, {1, 2});
