@@ -74,6 +74,9 @@ class File:
         if signature not in known:
             listed = ", ".join(f"'{name}'" for name in known) or "none"
             raise UsageError(f"'{self.path}' has no signature '{signature}'; its signatures are {listed}")
+        if known[signature] >= self._model.SubgraphsLength():
+            raise UsageError(f"'{self.path}' is broken: its signature '{signature}' is of subgraph {known[signature]} "
+                             f"of {self._model.SubgraphsLength()}")
         return known[signature]
 
     def _with_first(self, index):
