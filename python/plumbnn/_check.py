@@ -61,7 +61,7 @@ def check(
             or "onnxruntime" or (of a .tflite) "litert", which runs it now.
         subject: what another runtime computed, to be judged: a path, arrays by blob name, or a
             function that is called with each blob's name and returns an array or None.
-        weights, shapes, constants: as `load` has them.
+        weights, shapes, constants: as `load` has them, which also chooses a signature.
         probe: draw many inputs and take the one that exercises the weakest layers most.
         names: blob -> tensor of subject or golden, where they differ.
         pair_by_order: pair what no name pairs by its place in the order.
@@ -159,6 +159,8 @@ def _command(model: _core.ModelArguments, device_options: DeviceOptions) -> list
     words = ["model_check", "-m", model.structure]
     if model.weights:
         words = ["model_check", "-p", model.structure, "-m", model.weights]
+    if model.signature:
+        words += ["--signature", model.signature]
     for name, shape in model.shapes.items():
         words += ["--shape", f"{name}={','.join(map(str, shape))}"]
     if model.seed != 1:

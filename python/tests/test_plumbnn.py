@@ -311,6 +311,22 @@ class CheckTest(unittest.TestCase):
                     self.maxDiff = None
                     self.assertEqual(without_times(report.to_json()), without_times(expected))
 
+    def test_a_signature_is_that_of_load(self):
+        path = ROOT / "test/fuzz/corpus/tflite/two_signatures.tflite"
+        try:
+            model = plumbnn.load(path, signature="it's; negative")
+        except plumbnn.Error as error:
+            self.assertEqual(error.code, "NotSupported")
+            self.skipTest(str(error))
+        report = plumbnn.check(model, "NAIVE")
+        self.assertEqual([layer.type for layer in report.layers], ["Neg"])
+        command = json.loads(report.to_json())["reproduce"]
+        ran = tool("model_check", *shlex.split(command)[1:], "-d", "NAIVE")
+        self.assertIn("Neg", ran.stdout)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        with self.assertRaisesRegex(plumbnn.Error, "no signature 'none'; its signatures are"):
+            plumbnn.load(path, signature="none")
+
     def test_a_page_holds_what_was_drawn(self):
         def drawn(report):
             page = report.to_html()
