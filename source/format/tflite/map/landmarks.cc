@@ -1,66 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options are flexbuffers. Matrices are [x', y', z', 1] = M [x, y, z, 1]; only their first two rows say something.
+// Matrices are [x', y', z', 1] = M [x, y, z, 1]; only their first two rows say something.
 #include "format/tflite/map/landmarks.h"
 
-#include <flatbuffers/flexbuffers.h>
 #include <fmt/core.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "format/onnx/node_context.h"
+#include "format/tflite/map/flex_options.h"
 
 namespace plumb::tflite {
 namespace {
 
 constexpr double kLargestSide = 1 << 16;
-
-class FlexOptions {
- public:
-  static Result<FlexOptions> Of(const OpContext& c) {
-    const auto* bytes = c.op().custom_options();
-    FlexOptions options;
-    options.size_ = bytes == nullptr ? 0 : bytes->size();
-    options.words_.resize(options.size_ / sizeof(uint64_t) + 1);  // aligned, as the verifier expects
-    if (options.size_ > 0) std::memcpy(options.words_.data(), bytes->data(), options.size_);
-    std::vector<uint8_t> seen;
-    if (options.size_ < 3 || !flexbuffers::VerifyBuffer(options.data(), options.size_, &seen))
-      return Status::CorruptModel(fmt::format("its options, {} bytes, are no flexbuffer", options.size_));
-    return options;
-  }
-
-  // A number from `least` to `most`.
-  Result<double> Number(const char* name, double least, double most) const {
-    const flexbuffers::Reference found = Root()[name];
-    const double value = found.IsNumeric() ? found.AsDouble() : std::nan("");
-    if (value >= least && value <= most) return value;
-    return Status::CorruptModel(fmt::format("its option {} is {}, expected {} to {}", name, value, least, most));
-  }
-
-  // Places from 0 to below `count`.
-  Result<std::vector<int64_t>> Places(const char* name, int64_t count) const {
-    const flexbuffers::Reference found = Root()[name];
-    std::vector<int64_t> places;
-    const auto take = [&places](const auto& list) {
-      for (size_t i = 0; i < list.size(); ++i) places.push_back(list[i].AsInt64());
-    };
-    if (found.IsTypedVector()) take(found.AsTypedVector());
-    if (found.IsUntypedVector()) take(found.AsVector());
-    for (const int64_t place : places) {
-      if (place < 0 || place >= count)
-        return Status::CorruptModel(fmt::format("its option {} names landmark {} of {}", name, place, count));
-    }
-    if (places.empty()) return Status::CorruptModel(fmt::format("its option {} is empty", name));
-    return places;
-  }
-
- private:
-  const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(words_.data()); }
-  flexbuffers::Map Root() const { return flexbuffers::GetRoot(data(), size_).AsMap(); }
-
-  std::vector<uint64_t> words_;
-  size_t size_ = 0;
-};
 
 Status CheckVersion(const OpContext& c, size_t inputs, int version) {
   if (c.NumInputs() != inputs || !c.Has(0) || !c.Has(inputs - 1))
