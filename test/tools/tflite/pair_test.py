@@ -12,8 +12,6 @@ import subprocess
 import sys
 import zipfile
 
-import numpy as np
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "golden"), str(HERE.parents[2] / "tools" / "python")]
 import packages  # noqa: E402
@@ -51,6 +49,7 @@ def main():
     options = parser.parse_args()
     packages.ensure(options.work / "litert_and_onnx", ["ai-edge-litert", "onnx", "onnxruntime", "numpy"],
                     ["ai_edge_litert", "onnx", "onnxruntime", "numpy"])
+    import numpy as np
     from plumb_golden import litert_golden, onnx_golden
     options.work = options.work / "pair"
     options.work.mkdir(parents=True, exist_ok=True)
@@ -65,7 +64,7 @@ def main():
     for model, dump in (("nmp.onnx", "litert"), ("nmp.tflite", "onnxruntime")):
         counts = judge(options, options.work / model, options.work / dump)
         print(f"{dump}'s tensors by {model}: {counts}")
-        failed += counts.get("wrong", 0) > 0 or counts.get("not_tested", 0) > 0 or counts.get("aligned", 0) < 150
+        failed += counts.get("wrong", 0) > 0 or counts.get("not tested", 0) > 0 or counts.get("aligned", 0) < 150
     return 1 if failed else 0
 
 

@@ -15,13 +15,15 @@ import pathlib
 import subprocess
 import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:  # packages.ensure() starts a Python that has it
+    np = None
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "golden"), str(HERE.parents[2] / "tools" / "python")]
 import networks  # noqa: E402
 import packages  # noqa: E402
-from plumb_golden import litert_file  # noqa: E402
 
 STEPS, RUNS = 4, 8
 Known = collections.namedtuple("Known", "place kind how why")  # how: WRAPS, RANDOM, or off by so many steps at most
@@ -155,6 +157,7 @@ def judge(path, work):
 
 def is_known(known, path, work):
     """Why the operator is not what makes the outputs differ, or ""."""
+    from plumb_golden import litert_file
     file = litert_file.File(path)
     operator = file.operators[known.place] if known.place < len(file.operators) else None
     if operator is None or operator.kind != known.kind:
