@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "check/cause/known_ways_util.h"
-#include "check/numbers/weight_formats.h"
+#include "check/numbers/operand_formats.h"
 
 namespace plumb {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats of few bits in which runtimes keep weights and activations: f16, bf16, fp8, int8 and int4 per tensor, per
+// Formats of few bits in which runtimes keep weights: f16, bf16, fp8, int8 and int4 per tensor, per
 // channel or in groups, each with the scale that a converter would choose.
 #ifndef PLUMB_CHECK_NUMBERS_WEIGHT_FORMATS_H_
 #define PLUMB_CHECK_NUMBERS_WEIGHT_FORMATS_H_
@@ -7,18 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "check/numbers/value_range.h"
 #include "plumb/check.h"
 #include "plumb/graph.h"
 
 namespace plumb {
-
-struct ValueRange {
-  double low = 0, high = 0;
-  void Add(double v);
-  double largest() const;
-};
-ValueRange ValuesRange(const std::vector<double>& values);
-ValueRange ValuesRange(const Tensor& tensor);
 
 struct WeightFormat {
   std::string words;  // "int4 in groups of 32 with a zero point"
@@ -67,30 +60,6 @@ Result<Tensor> RoundedFolded(const WeightFormat& format, const Layer& layer, con
 // Of whole steps: how far the weights that lie next to a tie may be off (norm: folded in; null: none), and those of an
 // offset what its f32 leaves open. Empty: nothing, or too many lie next to ties for chance.
 Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const Layer* norm, const Tensor& weight);
-
-// Activations: element by element, or to whole steps of a scale that is found when the network runs.
-struct OperandFormat {
-  std::string words;
-  double (*round)(double) = nullptr;  // else whole steps:
-  bool zero_point = false;
-  // Values that share a scale: all; those of the last axis; those of all channels at one place of an image, which are
-  // the rows of a convolution that is computed as a matrix product; those of one image.
-  enum Share { kAll, kRow, kPixel, kImage } share = kAll;
-  const WeightFormat* bits = nullptr;  // one of BitFormats()
-  size_t block = 0;                    // so many neighbours share a scale; 0: all do
-};
-const std::vector<OperandFormat>& OperandFormats();
-// In the order of BitFormats().
-const std::vector<OperandFormat>& BitOperandFormats();
-// The one that is called so. REQUIRES: it is among OperandFormats().
-const OperandFormat& OperandFormatOf(const std::string& words);
-
-// Values that share a scale.
-void RoundOperands(const OperandFormat& format, const ValueRange& range, std::vector<double>* values);
-// Of whole steps: how far elements that lie next to a tie may be off. Empty: none is, or too many for chance.
-Result<Tensor> UncertainOperand(const OperandFormat& format, const Tensor& operand);
-// A whole operand.
-Result<Tensor> RoundedOperand(const OperandFormat& format, const Tensor& operand, double moved = 0);
 
 }  // namespace plumb
 

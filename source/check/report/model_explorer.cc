@@ -20,7 +20,7 @@ constexpr const char *kAlignedColor = "#c4e3cd", *kGreyColor = "#ffe08a", *kWron
                      *kUntestedColor = "#d0d7de";
 constexpr double kMostExcess = 1e9;  // JSON has no infinity
 
-const char* ColorOf(Verdict verdict) {
+const char* HexColorOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kAligned: return kAlignedColor;
     case Verdict::kGrey: return kGreyColor;
@@ -42,7 +42,7 @@ const RunReport* ShownRun(const std::vector<RunReport>& runs) {
 
 NodeData NodeValue(double excess, Verdict verdict) {
   const double value = std::isnan(excess) ? kMostExcess : std::min(excess, kMostExcess);
-  return {{"value", value}, {"bgColor", ColorOf(verdict)}, {"textColor", "#000000"}};
+  return {{"value", value}, {"bgColor", HexColorOf(verdict)}, {"textColor", "#000000"}};
 }
 
 NodeData NodeValues(const RunReport& run, const Graph* model) {
