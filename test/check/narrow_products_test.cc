@@ -5,15 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
 
 #include "base/half.h"
 #include "computed_otherwise_util.h"
+#include "device/device.h"
 #include "op/convolution.h"
 #include "op/core/op.h"
 #include "op/gather.h"
+#include "plumb/plumb.h"
+#include "reference/core/reference_op.h"
 
 namespace plumb {
 namespace {
@@ -367,6 +371,55 @@ TEST(NarrowProducts, DeclaredOnesNeedNoOthers) {
   options.check.arithmetic = SubjectArithmetic::kNarrowProducts;
   const RunReport run = CheckSubjectBlobs(graph, runtime.Run(graph), {}, options).value();
   EXPECT_EQ(run.Count(Verdict::kAligned), kLayers) << Failures(run);
+}
+
+// A device's convolution with weights of 16 bits, but for conv4, which is wrong in a way that nothing explains.
+class NarrowConvolution : public Kernel {
+ public:
+  explicit NarrowConvolution(const Layer& layer) : layer_(layer) {}
+  Status Run(const std::vector<DeviceTensor>& in, const std::vector<DeviceTensor>& out) override {
+    const bool strange = layer_.name == "conv4";
+    Layer narrow = layer_;
+    PLUMB_ASSIGN_OR_RETURN(Tensor weight, layer_.resources.at("weight").Clone());
+    if (!strange) F16(weight.data<float>(), weight.NumElements());
+    narrow.resources["weight"] = weight;
+    PLUMB_ASSIGN_OR_RETURN(Tensor x, Tensor::Create(DType::kF32, in[0].shape));
+    PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kF32, out[0].shape));
+    std::memcpy(x.raw(), in[0].host<float>(), x.bytes());
+    ReferenceArgs args{narrow, {&x}, {&y}};
+    PLUMB_RETURN_IF_ERROR(GetReferenceOp(narrow.kind).run(args));
+    for (int64_t i = 0; strange && i < y.NumElements(); ++i)
+      y.data<float>()[i] += 0.05f * std::sin(static_cast<float>(i * i % 1009));
+    std::memcpy(out[0].host<float>(), y.raw(), y.bytes());
+    return Status::Ok();
+  }
+
+ private:
+  const Layer layer_;
+};
+
+// What it wrote is gone at the end: no step is looked at again, whichever steps were asked for.
+TEST(NarrowProducts, DeclaredOnADevice) {
+  for (const std::vector<std::string>& asked : {std::vector<std::string>(), {"conv4", "conv5"}}) {
+    const std::shared_ptr<Device> device = OpenDevice("NAIVE").value();
+    device->kernels_in_front = {
+        {"narrow", OpKind::kConvolution, RequireSingle, [](const KernelSpec& spec) -> std::unique_ptr<Kernel> {
+           return std::make_unique<NarrowConvolution>(spec.layer());
+         }}};
+    auto network = Network::Create(std::make_shared<Graph>(Chain()), device, {}).value();
+    CheckOptions options;
+    options.arithmetic = SubjectArithmetic::kNarrowProducts;
+    options.layers = asked;
+    Checker checker(options);
+    const Tensor input = Gauss({1, kChannels, kSize, kSize});
+    ASSERT_TRUE(checker.Attach(network.get(), {{"x", input}}).ok());
+    ASSERT_TRUE(network->SetInput("x", input).ok());
+    ASSERT_TRUE(network->Forward().ok());
+    const RunReport run = checker.Finish().value();
+    ASSERT_EQ(run.layers.size(), asked.empty() ? kLayers : asked.size());
+    EXPECT_EQ(run.Count(Verdict::kWrong), 1) << Failures(run);
+    EXPECT_EQ(run.layers[static_cast<size_t>(run.first_wrong)].step.name, "conv4");
+  }
 }
 
 // What else was computed in such a layer is named beside it, also of the first one.

@@ -276,9 +276,10 @@ Status Lockstep::SettleProducts() {
   return Status::Ok();
 }
 
-// Of steps that came before the first whose products were named as of fewer bits.
+// Of steps that came before the first whose products were named as of fewer bits; what a device read and wrote is gone.
 Status Lockstep::SettleNarrow() {
-  for (size_t position : narrow_.Unexplained(report_)) {
+  const std::vector<size_t> positions = scene_.earlier ? narrow_.Unexplained(report_) : std::vector<size_t>();
+  for (const size_t position : positions) {
     PLUMB_ASSIGN_OR_RETURN(StepRecord record, Reopen(position));
     if (explainers_.NameNarrow(&record)) narrow_.Note(record, position);
     report_.layers[position] = std::move(record.report);

@@ -43,9 +43,10 @@ class Lockstep : public Observer {
   Status ForwardEnd(int) override;
   // In place of Before and After: the step has this report already; only the reference's own run goes through it.
   void Skip(const StepInfo& step, Verdict verdict, const std::string& reason);
+  // A network input that only steps which keep their reports may read.
+  Status NoteRead(const std::string& blob, const Tensor& value);
   // In place of Before and After: the step keeps an earlier report. outputs: what it wrote, or nothing where no causes
   // are sought.
-  Status NoteRead(const std::string& blob, const Tensor& value);
   Status Keep(const LayerGroup& group, LayerReport report, const std::vector<Tensor>& outputs);
   // The last step; null: it waits for what the others will say, or was kept.
   const LayerReport* Settled() const { return settled_ ? &report_.layers.back() : nullptr; }
@@ -64,7 +65,8 @@ class Lockstep : public Observer {
   Status NoteRelative(const StepRecord& record);
   // To on_step and on_wrong.
   Status HandOver(const StepRecord& record) const;
-  // A step that was judged, with its report.
+  // A step that was judged, with its report. REQUIRES: Scene::earlier; a subject has it, of which every step is in the
+  // report, so that positions in it are those of Scene::steps.
   Result<StepRecord> Reopen(size_t position);
   Status SettleProducts();
   Status SettleNarrow();
