@@ -126,6 +126,7 @@ Status Run(const std::string& network, int64_t size, const std::string& only) {
                   seconds / of_f32, summary.c_str());
       std::fflush(stdout);
     }
+    if (of_f32 == 0) return Status::InvalidArgument(fmt::format("no kind of subject begins with '{}'", only));
   }
   return Status::Ok();
 }
