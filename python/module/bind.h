@@ -28,6 +28,8 @@ LoadOptions ToLoadOptions(const ModelArguments& arguments);
 
 struct ModelHandle {
   std::shared_ptr<const Graph> graph;
+  ModelFiles files;  // of which it was made, and how
+  LoadOptions load;
 };
 
 struct DeviceArguments {

@@ -98,7 +98,15 @@ void BindModel(nb::module_& m) {
       .def("save", [](const ModelHandle& model, const std::string& prefix, int version) {
         SaveOptions options;
         options.tnnmodel_version = version;
-        Compute([&] { return SaveModel(*model.graph, prefix, options); });
+        Compute([&]() -> Status {
+          // What runs of TNN's quantised layers is no longer what TNN reads.
+          const bool is_tnn = FindModelFormat(model.files.structure)->holds == ModelFormat::kStructure;
+          if (!is_tnn) return SaveModel(*model.graph, prefix, options);
+          LoadOptions load = model.load;
+          load.keep_quantized = true;
+          PLUMB_ASSIGN_OR_RETURN(const Graph graph, LoadModel(model.files, load));
+          return SaveModel(graph, prefix, options);
+        });
       });
   m.def("load", [](const ModelArguments& arguments, const std::map<std::string, std::vector<int64_t>>& open_shapes,
                    bool smallest) {
@@ -106,10 +114,13 @@ void BindModel(nb::module_& m) {
     LoadOptions load = ToLoadOptions(arguments);
     load.open_shapes = ToShapes(open_shapes);
     if (smallest) load.open_dims = OpenDims::kSmallest;
-    return ModelHandle{Compute([&]() -> Result<Shared> {
-      PLUMB_ASSIGN_OR_RETURN(Graph graph, LoadModel(ModelFiles{arguments.structure, arguments.weights}, load));
-      return std::make_shared<const Graph>(std::move(graph));
-    })};
+    const ModelFiles files{arguments.structure, arguments.weights};
+    Shared graph = Compute([&]() -> Result<Shared> {
+      PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(files, load));
+      return std::make_shared<const Graph>(std::move(loaded));
+    });
+    load.input_values.clear();  // constants are in the graph, and a tnnproto has none
+    return ModelHandle{std::move(graph), files, std::move(load)};
   });
   m.def("devices", &DescribeDevices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
   m.def("version", &Version);

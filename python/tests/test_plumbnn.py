@@ -434,6 +434,14 @@ class CheckTest(unittest.TestCase):
             with self.assertRaisesRegex(plumbnn.Error, "defualt"):
                 plumbnn.diff(one, two, rule="defualt")
 
+    def test_quantised_layers_are_written_as_tnn_has_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            given = ROOT / "test/data/networks/quant_mobilenet_v1.tnnproto"
+            plumbnn.convert(given, f"{folder}/copy")
+            written = pathlib.Path(f"{folder}/copy.tnnproto").read_text()
+            self.assertEqual(written.count('"QuantizedConvolution '), 28)
+            self.assertNotIn("QuantizeLinear", written)
+
     def test_converted_models_compute_the_same(self):
         with tempfile.TemporaryDirectory() as folder:
             written = plumbnn.convert(DIGITS, f"{folder}/net")
