@@ -98,11 +98,11 @@ class PickleMachine {
     return name && Push(New(PickleValue::kGlobal, *module + " " + *name));
   }
   bool StackGlobal() {
-    constexpr size_t kLongest = 1000;  // copied each time, and a text may be taken out of the memo very often
+    constexpr size_t kLongest = 64;  // of names that anybody asks for; a memo gives the same text very often
     if (!Has(2)) return false;
-    const size_t name = Pop(), module = Pop();
-    if (values_[name].text.size() > kLongest || values_[module].text.size() > kLongest) return false;
-    return Push(New(PickleValue::kGlobal, values_[module].text + " " + values_[name].text));
+    const std::string &name = values_[Pop()].text, &module = values_[Pop()].text;
+    const bool asked = name.size() <= kLongest && module.size() <= kLongest;
+    return Push(New(PickleValue::kGlobal, asked ? module + " " + name : ""));
   }
   bool Skip(size_t bytes) {
     if (bytes > text_.size() - at_) return false;
@@ -183,12 +183,13 @@ class PickleMachine {
   }
   bool Build() {
     if (!Has(2)) return false;
-    const PickleValue state = values_[Pop()];
+    const PickleValue& state = values_[Pop()];
     PickleValue& object = values_[stack_.back()];
+    if (state.kind != PickleValue::kDict || object.kind != PickleValue::kDict) return true;
     built_ += state.items.size();
-    if (built_ > text_.size()) return false;  // an object built of itself again and again
-    if (state.kind == PickleValue::kDict && object.kind == PickleValue::kDict)
-      object.items.insert(object.items.end(), state.items.begin(), state.items.end());
+    if (built_ > text_.size()) return false;        // an object built of itself again and again
+    const std::vector<size_t> items = state.items;  // the object's own, where it is built of itself
+    object.items.insert(object.items.end(), items.begin(), items.end());
     return true;
   }
   bool Storage() {

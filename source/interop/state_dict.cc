@@ -18,7 +18,10 @@ namespace {
 
 constexpr uint64_t kMaxStateDict = uint64_t{1} << 40;
 constexpr int kMaxNesting = 64;
-constexpr size_t kMaxVisited = size_t{1} << 20;
+constexpr size_t kMaxVisited = size_t{1} << 21;
+constexpr size_t kMaxNames = size_t{64} << 20;   // bytes of all together: a memo gives one key very often
+constexpr size_t kMaxPickle = size_t{32} << 20;  // each byte may be a value
+constexpr size_t kLongestStorage = 64;           // of names of members; torch counts them
 
 // By torch's names of storages.
 std::optional<DType> StorageDType(const std::string& name) {
@@ -58,7 +61,8 @@ Result<bool> ReadTensor(const Pickle& pickle, const PickleValue& call, const std
   if (arguments.kind != PickleValue::kTuple || arguments.items.size() < 4) return broken;
   const PickleValue& storage = pickle.at(arguments.items[0]);
   const PickleValue& offset = pickle.at(arguments.items[1]);
-  const bool known = storage.kind == PickleValue::kStorage && offset.kind == PickleValue::kInt && offset.number >= 0;
+  const bool known = storage.kind == PickleValue::kStorage && offset.kind == PickleValue::kInt && offset.number >= 0 &&
+                     pickle.at(storage.items[2]).text.size() <= kLongestStorage;
   std::vector<int64_t> dims;
   if (!known || !Numbers(pickle, pickle.at(arguments.items[2]), &dims) ||
       !Numbers(pickle, pickle.at(arguments.items[3]), &entry->strides) || dims.size() != entry->strides.size())
@@ -81,9 +85,12 @@ class StateDictWalk {
 
   Status Visit(size_t index, const std::string& name, int depth) {
     const PickleValue& value = pickle_.at(index);
-    if (++visited_ > kMaxVisited || depth > kMaxNesting)
-      return Status::CorruptModel(fmt::format("'{}': it nests deeper than {} dicts, or holds more than {} values",
-                                              path_, kMaxNesting, kMaxVisited));
+    visited_ += 1 + (value.kind == PickleValue::kDict ? value.items.size() / 2 : 0);
+    named_ += name.size();
+    if (visited_ > kMaxVisited || depth > kMaxNesting || named_ > kMaxNames)
+      return Status::CorruptModel(
+          fmt::format("'{}': it nests deeper than {} dicts, or holds more than {} values or {} bytes of names", path_,
+                      kMaxNesting, kMaxVisited, kMaxNames));
     StateDictEntry entry;
     entry.name = name;
     PLUMB_ASSIGN_OR_RETURN(const bool tensor,
@@ -105,7 +112,7 @@ class StateDictWalk {
  private:
   const Pickle& pickle_;
   const std::string& path_;
-  size_t visited_ = 0;
+  size_t visited_ = 0, named_ = 0;
 };
 
 // A checkpoint's dict that holds the state dict under one of the usual keys; otherwise `root`.
@@ -135,6 +142,20 @@ std::optional<uint64_t> Reach(const StateDictEntry& entry) {
   return static_cast<uint64_t>(last) + 1;
 }
 
+// Tensors may share a storage, but not so that a small file fills the memory.
+Status CheckTogether(const std::vector<StateDictEntry>& entries, const std::string& path, uint64_t limit) {
+  uint64_t left = limit;
+  for (const StateDictEntry& entry : entries) {
+    const auto count = static_cast<uint64_t>(entry.shape.NumElements());
+    if (count > left / DTypeSize(entry.dtype))
+      return Status::CorruptModel(fmt::format(
+          "'{}', tensor '{}': the tensors together have more than the limit of {} bytes: they share storages, or lie",
+          path, entry.name, limit));
+    left -= count * DTypeSize(entry.dtype);
+  }
+  return Status::Ok();
+}
+
 // The elements in the order of the shape, whose last axis moves first.
 Result<Tensor> Gathered(const StateDictEntry& entry, const uint8_t* storage) {
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(entry.dtype, entry.shape));
@@ -154,12 +175,18 @@ Result<Tensor> Gathered(const StateDictEntry& entry, const uint8_t* storage) {
   return tensor;
 }
 
+Status CheckStored(const ZipMember& member, const std::string& path) {
+  if (!member.deflated) return Status::Ok();
+  return Status::NotSupported(fmt::format("'{}': '{}' is compressed, which torch.save does not do", path, member.name));
+}
+
 Result<Tensor> LoadStateDictEntry(const FileSource& file, const std::string& path, const StateDictEntry& entry,
                                   const ZipMember& member) {
+  PLUMB_RETURN_IF_ERROR(CheckStored(member, path));
   const size_t size = DTypeSize(entry.dtype);
   const std::optional<uint64_t> reach = Reach(entry);
   const uint64_t held = member.size / size;
-  if (!reach || *reach > held || static_cast<uint64_t>(entry.shape.NumElements()) > held || member.deflated)
+  if (!reach || *reach > held || static_cast<uint64_t>(entry.shape.NumElements()) > held)
     return Status::CorruptModel(fmt::format("'{}', tensor '{}': {} of {} does not lie within the {} bytes of '{}'",
                                             path, entry.name, entry.shape.ToString(), DTypeName(entry.dtype),
                                             member.size, member.name));
@@ -170,7 +197,7 @@ Result<Tensor> LoadStateDictEntry(const FileSource& file, const std::string& pat
 }
 
 Result<FileBytes> MemberBytes(const FileSource& file, const ZipMember& member, const std::string& path) {
-  if (member.deflated) return Status::NotSupported(fmt::format("'{}': '{}' is compressed", path, member.name));
+  PLUMB_RETURN_IF_ERROR(CheckStored(member, path));
   return file.Piece(member.begin, member.stored_size);
 }
 
@@ -191,8 +218,8 @@ Result<std::vector<StoredTensor>> ListStateDict(const std::string& path) {
         fmt::format("'{}' is no zip archive, which torch.save writes since 1.6; load it in PyTorch and save its "
                     "state_dict() again",
                     path));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members,
-                         ListZip(file, path, UnpackedLimit(file.size(), kMaxStateDict)));
+  const uint64_t limit = UnpackedLimit(file.size(), kMaxStateDict);
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(file, path, limit));
   std::map<std::string, ZipMember> storages;
   std::optional<ZipMember> pickle;
   for (const ZipMember& member : members) {
@@ -205,8 +232,14 @@ Result<std::vector<StoredTensor>> ListStateDict(const std::string& path) {
   }
   if (!pickle)
     return Status::CorruptModel(fmt::format("'{}' holds no data.pkl; expected what torch.save writes", path));
+  if (pickle->size > kMaxPickle)
+    return Status::NotSupported(
+        fmt::format("'{}': its data.pkl has {} bytes, at most {} are read; save the model's "
+                    "state_dict() alone",
+                    path, pickle->size, kMaxPickle));
   PLUMB_ASSIGN_OR_RETURN(const FileBytes text, MemberBytes(file, *pickle, path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<StateDictEntry> entries, ParseStateDict(text.text(), path));
+  PLUMB_RETURN_IF_ERROR(CheckTogether(entries, path, limit));
   if (entries.empty())
     return Status::InvalidArgument(fmt::format("'{}' holds no tensors; save the model's state_dict()", path));
   std::vector<StoredTensor> tensors;

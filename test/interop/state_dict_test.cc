@@ -112,6 +112,36 @@ TEST_F(StateDict, WhatLiesOutsideItsStorageIsNamed) {
   EXPECT_NE(ListStateDict(Archive(other.Done())).status().message().find("no storage 'data/1'"), std::string::npos);
 }
 
+// What a memo holds once may be taken out of it very often: each of these took minutes, or all memory.
+TEST_F(StateDict, AMemoDoesNotMultiply) {
+  const std::string put_0 = std::string("q\0", 2), get_0 = std::string("h\0", 2), megabyte(size_t{1} << 20, 'a');
+  const auto many = [](const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+  };
+  PickleText names;
+  names.Text(megabyte).Op(put_0).TensorOf("0", 0, {6}, {1}).Op("q\x01}(");
+  names.Op(many(get_0 + "h\x01", 100000) + "u");
+  EXPECT_NE(ParseStateDict(names.Done(), "x").status().message().find("67108864 bytes of names"), std::string::npos);
+  PickleText storages;
+  storages.Op("}").Text("w").TensorOf(megabyte, 0, {6}, {1}).Op("s");
+  EXPECT_NE(ParseStateDict(storages.Done(), "x").status().message().find("expected storage, offset"),
+            std::string::npos);
+  PickleText numbers;  // a dict of a million numbers, a million times
+  numbers.Op("}(" + many("K\x01K\x01", 1 << 20) + "uq\x01}(").Text("a").Op(put_0 + "h\x01");
+  numbers.Op(many(get_0 + "h\x01", 1 << 20) + "u");
+  EXPECT_NE(ParseStateDict(numbers.Done(), "x").status().message().find("more than 2097152 values"), std::string::npos);
+  PickleText states;  // no dict: nothing to build of
+  states.Op("}").Text(megabyte + megabyte + megabyte + megabyte).Op(put_0 + "0" + many(get_0 + "b", 300000));
+  EXPECT_TRUE(ParseStateDict(states.Done(), "x").value().empty());
+  PickleText shared;
+  shared.TensorOf("0", 0, {127, 127, 127}, {0, 0, 0}).Op(put_0 + "}(").Text("w").Op("q\x01" + get_0);
+  shared.Op(many("h\x01" + get_0, 40) + "u");
+  EXPECT_NE(ListStateDict(Archive(shared.Done())).status().message().find("the tensors together have more than"),
+            std::string::npos);
+}
+
 TEST_F(StateDict, BrokenFilesAreOneSentence) {
   EXPECT_NE(ListStateDict(Archive("\x80\x02}(X")).status().message().find("at byte 5"), std::string::npos);
   EXPECT_NE(ListStateDict(Archive(PickleText().Op("}").Done(), "big")).status().message().find("is big-endian"),
@@ -119,6 +149,8 @@ TEST_F(StateDict, BrokenFilesAreOneSentence) {
   PickleText deep;  // a dict that holds itself
   deep.Op("}q").Op(std::string(1, '\0')).Text("a").Op("h").Op(std::string(1, '\0')).Op("s");
   EXPECT_NE(ListStateDict(Archive(deep.Done())).status().message().find("nests deeper than 64"), std::string::npos);
+  EXPECT_NE(ListStateDict(Archive(std::string((32u << 20) + 1, 'N'))).status().message().find("at most 33554432 are"),
+            std::string::npos);
   AtomicFile old = AtomicFile::Create(path_).value();
   ASSERT_TRUE(old.Write("\x80\x02\x8a\nl").ok() && old.Commit().ok());
   EXPECT_NE(ListStateDict(path_).status().message().find("is no zip archive, which torch.save writes since 1.6"),
