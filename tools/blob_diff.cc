@@ -184,10 +184,12 @@ int Suggest(const Options& o) {
   Status status = CheckModelOptions(o);
   if (status.ok() && o.weights) status = Status::InvalidArgument("--weights does nothing with --suggest-names");
   if (status.ok() && !o.json.empty()) status = Status::InvalidArgument("--json does nothing with --suggest-names");
+  if (status.ok() && !o.epsilon.empty()) status = Status::InvalidArgument("--epsilon does nothing without --weights");
   if (!status.ok()) return Fail(status);
   const auto found = SuggestNames(o.a, o.b);
   if (!found.ok()) return Fail(found.status());
-  PrintText(InOptionWords(FormatNamesText(*found, o.all, static_cast<size_t>(OutputWidth()))));
+  const auto width = static_cast<size_t>(OutputWidth());
+  PrintText(o.output.quiet ? FormatNamesSummary(*found) : InOptionWords(FormatNamesText(*found, o.all, width)));
   if (!o.csv.empty()) status = WriteOutput(o.csv, FormatNamesCsv(*found));
   if (!status.ok()) return Fail(status);
   return found->pairs.empty() || (o.strict && !found->left.empty()) ? kExitMisaligned : kExitOk;

@@ -33,7 +33,9 @@ struct NameSuggestions {
 Result<NameSuggestions> SuggestNames(const std::string& model, const std::string& other);
 
 std::string FormatNamesText(const NameSuggestions& found, bool all, size_t width);
+std::string FormatNamesSummary(const NameSuggestions& found);  // its last sentence
 // Two columns, and the reason of each row in a line of its own that begins with '#'; pairs of one name are left out.
+// A tensor of the model has one row: further ones that only pass it on are comments.
 std::string FormatNamesCsv(const NameSuggestions& found);
 
 }  // namespace plumb

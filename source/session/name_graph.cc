@@ -68,10 +68,11 @@ class NameGraphBuilder {
 
  private:
   void Add(const onnx::NodeIr& node) {
+    if (node.outputs.empty()) return;  // it makes nothing that could have a name
     const bool constant = node.op_type == "Constant" || node.op_type == "Shape" ||
                           std::all_of(node.inputs.begin(), node.inputs.end(),
                                       [&](const std::string& name) { return fixed_.count(name) > 0; });
-    if (constant && !node.outputs.empty()) {
+    if (constant) {
       fixed_.insert(node.outputs.begin(), node.outputs.end());
       return;
     }

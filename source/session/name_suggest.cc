@@ -10,7 +10,6 @@
 #include <limits>
 #include <memory>
 
-#include "plumb/tool/printing.h"
 #include "session/name_graph.h"
 
 namespace plumb {
@@ -264,41 +263,6 @@ Result<NameSuggestions> SuggestNames(const std::string& model, const std::string
     found.pairs.push_back({same_name ? name : *partner, name, walk.Because(name)});
   }
   return found;
-}
-
-std::string FormatNamesText(const NameSuggestions& found, bool all, size_t width) {
-  constexpr size_t kShown = 20, kLeft = 5;
-  std::string text = fmt::format("model: {}\nother: {}\n", PrintableLine(found.model), PrintableLine(found.other));
-  TextTable table({{"model", 0, false, true}, {"other", 0, false, true}, {"because", 1}});
-  size_t renamed = 0;
-  for (const SuggestedName& pair : found.pairs) {
-    if (pair.model == pair.other && !all) continue;
-    if (++renamed <= kShown || all) table.Add({{pair.model}, {pair.other}, {pair.because}});
-  }
-  if (renamed > 0) text += table.Format(width);
-  if (renamed > kShown && !all)
-    text += fmt::format("... {} more (DiffStyle::all shows every pair)\n", renamed - kShown);
-  for (size_t i = 0; i < found.left.size() && (all || i < kLeft); ++i)
-    text += fmt::format("no partner: {}\n", Printable(found.left[i]));
-  if (found.left.size() > kLeft && !all) text += fmt::format("... {} more\n", found.left.size() - kLeft);
-  const size_t total = found.pairs.size() + found.left.size();
-  return text +
-         fmt::format("{} of {} tensors are paired by structure, no value was looked at\n", found.pairs.size(), total);
-}
-
-std::string FormatNamesCsv(const NameSuggestions& found) {
-  const auto quoted = [](const std::string& name) {
-    if (name.find_first_of(",\"#") == std::string::npos) return name;
-    std::string text = "\"";
-    for (const char c : name) text += c == '"' ? "\"\"" : std::string(1, c);
-    return text + "\"";
-  };
-  std::string text;
-  for (const SuggestedName& pair : found.pairs) {
-    if (pair.model == pair.other) continue;
-    text += fmt::format("# {}\n{},{}\n", PrintableLine(pair.because), quoted(pair.model), quoted(pair.other));
-  }
-  return text;
 }
 
 }  // namespace plumb

@@ -93,6 +93,37 @@ TEST_F(SuggestNames, NeverGuess) {
   }
 }
 
+// What only passes a tensor on is that tensor, too. ReadNames takes each name of the model once, in one line.
+TEST_F(SuggestNames, WhatTheyWriteIsWhatNamesReads) {
+  OnnxModel model, other;
+  for (OnnxModel* m : {&model, &other}) m->Input("x", {1, 4}).Output("y");
+  model.Node("Relu", {"x"}, {"relu"});
+  model.Node("Sigmoid", {"relu"}, {"sigmoid"});
+  model.Node("Tanh", {"sigmoid"}, {"y"});
+  other.Node("Relu", {"x"}, {"1"});
+  other.Node("Identity", {"1"}, {"2"});
+  other.Node("Sigmoid", {"2"}, {"two\nlines"});
+  other.Node("Tanh", {"two\nlines"}, {"y"});
+  EXPECT_EQ(Run(model, other).exit_code, 0);
+  const std::string csv = ReadText(folder_ + "/names.csv");
+  EXPECT_NE(csv.find("\nrelu,1\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("\n# no row: relu is 2\n"), std::string::npos) << csv;
+  const CommandResult read = RunTool("blob_diff", "--names " + folder_ + "/names.csv " + folder_ + " " + folder_);
+  EXPECT_EQ(read.out.find("names.csv"), std::string::npos) << read.out;
+}
+
+TEST_F(SuggestNames, ANodeWithoutOutputsHasNoName) {
+  OnnxModel model = Plain(1, 2), other = Fused();
+  model.Node("Conv", {"x", "w1"}, {});
+  other.Node("Conv", {"x", "2"}, {});
+  EXPECT_EQ(Run(model, other).exit_code, 0);
+}
+
+TEST_F(SuggestNames, QuietIsOneSentenceAndEpsilonIsForWeights) {
+  EXPECT_EQ(Run(Plain(1, 2), Fused(), "-q").out, "4 of 4 tensors are paired by structure, no value was looked at\n");
+  EXPECT_NE(Run(Plain(1, 2), Fused(), "--epsilon 1").out.find("--epsilon does nothing"), std::string::npos);
+}
+
 TEST_F(SuggestNames, OfWhatIsNoGraphIsOneSentence) {
   WriteText(folder_ + "/a.npz", "");
   const CommandResult run = RunTool("blob_diff", "--suggest-names " + folder_ + "/a.npz " + folder_ + "/a.npz");
