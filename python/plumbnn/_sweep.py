@@ -11,7 +11,7 @@ import math
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import wait
 from typing import Any, Union
 
@@ -136,7 +136,7 @@ def _in_processes(
                 index, attempt, process = running.pop(pipe)
                 try:
                     done[index] = pipe.recv()
-                except EOFError:
+                except (EOFError, OSError):  # before it said anything, or in the middle of it
                     process.join()
                     why = f"the worker died (exit code {process.exitcode}), {attempt} times"
                     done[index] = dataclasses.replace(jobs[index], error=why)
@@ -190,6 +190,9 @@ def sweep(
 ) -> SweepReport:
     """`check_many` of every model on every device, in every precision and with every seed.
 
+    A script that calls it with "processes" does so under `if __name__ == "__main__":`, since each
+    process imports the script.
+
     Args:
         models: paths. samples: as for `check_many`, or a number of inputs to draw from the seed.
         seeds: of drawn inputs, and of weights where a model has none.
@@ -204,6 +207,12 @@ def sweep(
     """
     if executor not in EXECUTORS:
         raise Error("InvalidArgument", f"executor: {', '.join(EXECUTORS)}; found '{executor}'")
+    if isinstance(samples, int) and samples < 1:
+        raise Error("InvalidArgument", f"samples: expected a number from 1 on, found {samples}")
+    if workers is not None and workers < 1:
+        raise Error("InvalidArgument", f"workers: expected a number from 1 on, found {workers}")
+    if isinstance(samples, Iterator):
+        samples = list(samples)  # every job takes all of them
     jobs = [
         SweepRow(os.fspath(model), device, precision, seed)
         for model, device, precision, seed in itertools.product(models, devices, precisions, seeds)

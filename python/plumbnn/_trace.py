@@ -6,15 +6,13 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-import io
 import os
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._errors import Error
+from ._exports import WAYS, burnt, export, run_copied
 
-WAYS = ("traced", "exported", "onnx")
 TOLERANCE = 1e-4  # of a tensor's largest value
 STATEFUL = ("BatchNorm", "Dropout", "InstanceNorm")  # that compute otherwise in training
 
@@ -104,68 +102,39 @@ def _other_shape(x: Any, which: str) -> Any:
 
 
 def _runs(module: Any, inputs: tuple[Any, ...], more: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
-    """The inputs by name: those given, other values, and the shapes that the module itself takes."""
-    runs = {"the given input": inputs, "another input": tuple(_other_values(x) for x in inputs)}
-    for i, other in enumerate(more):
-        runs[f"given input {i + 2}"] = other if isinstance(other, tuple) else (other,)
+    """The inputs by name: those given, and other values and shapes that the module itself takes."""
+    runs = {"the given input": inputs}
+    made = {"another input": tuple(_other_values(x) for x in inputs)}
     for which in ("batch", "size"):
         shaped = tuple(_other_shape(x, which) for x in inputs)
+        if any(a.shape != b.shape for a, b in zip(shaped, inputs)):
+            made[f"another {which}"] = shaped
+    for i, other in enumerate(more):
+        runs[f"given input {i + 2}"] = _checked_inputs(module, other, f"more[{i}]")
+    for name, given in made.items():
         with contextlib.suppress(Exception):
-            if any(a.shape != b.shape for a, b in zip(shaped, inputs)):
-                module(*shaped)
-                runs[f"another {which}"] = shaped
+            run_copied(module, given)
+            runs[name] = given
     return runs
+
+
+def _checked_inputs(module: Any, inputs: Any, what: str) -> tuple[Any, ...]:
+    import torch
+
+    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if not inputs or not all(isinstance(x, torch.Tensor) for x in inputs):
+        raise Error("InvalidArgument", f"{what}: expected tensors")
+    try:
+        run_copied(copy.deepcopy(module), inputs)
+    except Exception as error:
+        raise Error("InvalidArgument", f"the module cannot run on the inputs ({what}): {error}") from error
+    return inputs
 
 
 def _made_from(way: str, runs: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
     """torch.export takes every size of 1 for a constant, so that a batch of one tells it nothing."""
     given = runs["the given input"]
     return runs.get("another batch", given) if way == "exported" else given
-
-
-def _to_onnx(module: Any, inputs: tuple[Any, ...]) -> Callable[..., Any]:
-    import torch
-
-    from ._network import run
-
-    names = [f"input_{i}" for i in range(len(inputs))]
-    axes = {name: {d: f"{name}_{d}" for d in range(x.dim())} for name, x in zip(names, inputs)}
-    file = io.BytesIO()
-    torch.onnx.export(module, inputs, file, input_names=names, dynamic_axes=axes, dynamo=False)
-
-    def call(*given: Any) -> Any:
-        feeds = {name: x.detach().numpy() for name, x in zip(names, given)}
-        shapes = {name: list(x.shape) for name, x in feeds.items()}
-        outputs = run(file.getvalue(), inputs=feeds, device="NAIVE", shapes=shapes)
-        return [torch.from_numpy(value.copy()) for value in outputs.values()]
-
-    return call
-
-
-def _make(way: str, module: Any, inputs: tuple[Any, ...]) -> Callable[..., Any]:
-    import torch
-
-    if way == "traced":
-        made: Any = torch.jit.trace(module, inputs, check_trace=False, strict=False)
-        return made  # type: ignore[no-any-return]
-    if way == "exported":
-        dims = tuple({d: torch.export.Dim.AUTO for d in range(x.dim())} for x in inputs)
-        exported: Any = torch.export.export(module, inputs, dynamic_shapes=dims, strict=False)
-        return exported.module()  # type: ignore[no-any-return]
-    return _to_onnx(module, inputs)
-
-
-@contextlib.contextmanager
-def _burnt() -> Iterator[list[str]]:
-    """What the tracer says it takes for a constant: "net.py:12: ..."."""
-    found: list[str] = []
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        yield found
-    for warning in said:
-        if "TracerWarning" in warning.category.__name__:
-            place = f"{os.path.basename(warning.filename)}:{warning.lineno}"
-            found.append(f"{place}|{str(warning.message)}")
 
 
 def _cause(run: str, said: list[str]) -> tuple[str, str]:
@@ -182,20 +151,24 @@ def _cause(run: str, said: list[str]) -> tuple[str, str]:
 
 
 def _record(module: Any, inputs: tuple[Any, ...]) -> list[tuple[str, Any, tuple[Any, ...], Any]]:
-    """(name, submodule, what it read, what it returned), in the order in which they end."""
+    """(name, submodule, what it read, what it returned), in the order in which they end. Copies: what comes behind a
+    module may write into what it returned."""
     import torch
 
     calls: list[tuple[str, Any, tuple[Any, ...], Any]] = []
+    running: list[tuple[Any, ...]] = []
     handles = []
     for name, part in module.named_modules():
 
-        def note(part: Any, read: Any, out: Any, name: str = name) -> None:
-            calls.append((name, part, read, out))
+        def begin(part: Any, read: Any) -> None:
+            running.append(tuple(x.clone() if isinstance(x, torch.Tensor) else x for x in read))
 
-        handles.append(part.register_forward_hook(note))
+        def end(part: Any, read: Any, out: Any, name: str = name) -> None:
+            calls.append((name, part, running.pop(), [t.clone() for t in _tensors(out)]))
+
+        handles += [part.register_forward_pre_hook(begin), part.register_forward_hook(end)]
     try:
-        with torch.no_grad():
-            module(*inputs)
+        run_copied(module, inputs)
     finally:
         for handle in handles:
             handle.remove()
@@ -213,8 +186,8 @@ def _first_module(way: str, module: Any, made_from: Any, run_on: Any) -> tuple[s
         if not plain or not read:
             continue
         try:
-            with _burnt() as said, torch.no_grad():
-                again = _make(way, part, first[name])(*read)
+            with burnt() as said, torch.no_grad():
+                again = run_copied(export(way, part, first[name]), read)
         except Exception:
             return name, said
         if not _difference(again, out) <= TOLERANCE:
@@ -224,13 +197,10 @@ def _first_module(way: str, module: Any, made_from: Any, run_on: Any) -> tuple[s
 
 def _forgotten_eval(module: Any, runs: dict[str, tuple[Any, ...]]) -> list[TraceFinding]:
     """Modules in training mode that compute otherwise in evaluation."""
-    import torch
-
     training = [(n, m) for n, m in module.named_modules() if m.training and not list(m.children())]
     stateful = [(n, m) for n, m in training if type(m).__name__.startswith(STATEFUL)]
     inputs = runs["the given input"]
-    with torch.no_grad():
-        as_is, ready = copy.deepcopy(module)(*inputs), copy.deepcopy(module).eval()(*inputs)
+    as_is, ready = run_copied(copy.deepcopy(module), inputs), run_copied(copy.deepcopy(module).eval(), inputs)
     difference = _difference(as_is, ready)
     if difference <= TOLERANCE or not training:
         return []
@@ -242,16 +212,13 @@ def _forgotten_eval(module: Any, runs: dict[str, tuple[Any, ...]]) -> list[Trace
 def _check_way(
     way: str, module: Any, runs: dict[str, tuple[Any, ...]], call: Callable[..., Any], said: list[str]
 ) -> TraceFinding | None:
-    import torch
-
     made_from = _made_from(way, runs)
     for run, given in runs.items():
-        with torch.no_grad():
-            wanted = module(*given)
-            try:
-                found, failed = call(*given), ""
-            except Exception as error:
-                found, failed = None, " ".join(str(error).split())[:200]
+        wanted = run_copied(module, given)
+        try:
+            found, failed = run_copied(call, given), ""
+        except Exception as error:
+            found, failed = None, " ".join(str(error).split())[:200]
         difference = float("inf") if failed else _difference(wanted, found)
         if difference <= TOLERANCE:
             continue
@@ -280,32 +247,35 @@ def trace_check(
     of its writer).
 
     Raises:
-        Error: the module itself cannot run on the inputs.
+        Error: the module itself cannot run on the inputs or on one of `more`, or `script` is no
+            TorchScript file.
     """
     import torch
 
-    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    try:
-        with torch.no_grad():
-            copy.deepcopy(module)(*inputs)
-    except Exception as error:
-        raise Error("InvalidArgument", f"the module cannot run on the inputs: {error}") from error
-    ready = copy.deepcopy(module).eval()
-    runs = _runs(ready, inputs, more)
-    report = TraceReport([], list(runs), _forgotten_eval(module, runs), [])
-    calls: dict[str, tuple[Callable[..., Any], list[str]]] = {}
     for way in ways:
         if way not in WAYS:
             raise Error("InvalidArgument", f"ways are {', '.join(WAYS)}, found '{way}'")
+    calls: dict[str, tuple[Callable[..., Any], list[str]]] = {}
+    if script is not None:
         try:
-            with _burnt() as said, torch.no_grad():
-                made = _make(way, ready, _made_from(way, runs))
+            scripted: Any = torch.jit.load(os.fspath(script), map_location="cpu").eval()
+        except Exception as error:
+            why = " ".join(str(error).split())[:200]
+            raise Error("InvalidArgument", f"'{os.fspath(script)}' is no TorchScript file: {why}") from error
+    inputs = _checked_inputs(module, inputs, "inputs")
+    ready = copy.deepcopy(module).eval()
+    runs = _runs(ready, inputs, more)
+    report = TraceReport([], list(runs), _forgotten_eval(module, runs), [])
+    for way in ways:
+        try:
+            with burnt() as said, torch.no_grad():
+                made = export(way, ready, _made_from(way, runs))
             calls[way] = (made, said)
         except Exception as error:
             why = " ".join(str(error).split())[:200]
             report.notes.append(f"{way}: the module cannot be made into it: {why}")
     if script is not None:
-        calls["file"] = (torch.jit.load(os.fspath(script)).eval(), [])
+        calls["file"] = (scripted, [])
     for way, (call, said) in calls.items():
         report.ways.append(way)
         finding = _check_way(way, ready, runs, call, said)

@@ -22,6 +22,12 @@ def die(row, samples, options):
     return _sweep._job(row, samples, options)
 
 
+def send_half(pipe, row, samples, options):
+    """In place of an answer: a length, and an end before the bytes."""
+    os.write(pipe.fileno(), b"\0\0\1\0half")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def send_or_die(pipe, row, samples, options):
     pipe.send(die(row, samples, options))
     pipe.close()
@@ -43,6 +49,8 @@ class Sweep(unittest.TestCase):
         images = [np.full((1, 1, 8, 8), value, np.float32) for value in (-1, 0, 1)]
         report = plumbnn.sweep([DIGITS], images, devices=["NAIVE"], executor="loop")
         self.assertEqual(report.rows[0].ran, 3)
+        report = plumbnn.sweep([DIGITS], iter(images), devices=["NAIVE"], seeds=[1, 2], executor="loop")
+        self.assertEqual([row.ran for row in report.rows], [3, 3])
 
     def test_a_job_that_cannot_run_is_a_row(self):
         report = plumbnn.sweep([DIGITS, "none.onnx"], 1, devices=["NAIVE"], executor="loop")
@@ -57,11 +65,22 @@ class Sweep(unittest.TestCase):
         self.assertEqual(report.rows[1].error, "the worker died (exit code -9), 2 times")
         self.assertEqual([row.ran for row in report.rows], [2, 0, 2])
 
+    def test_a_worker_that_dies_in_its_answer(self):
+        kept, _sweep._send = _sweep._send, send_half
+        self.addCleanup(setattr, _sweep, "_send", kept)
+        report = plumbnn.sweep([DIGITS], 1, devices=["NAIVE"], workers=1)
+        self.assertEqual(report.rows[0].error, "the worker died (exit code -9), 2 times")
+
     def test_bad_arguments(self):
         with self.assertRaisesRegex(plumbnn.Error, "executor: processes, ray, loop; found 'spark'"):
             plumbnn.sweep([DIGITS], 1, executor="spark")
         with self.assertRaisesRegex(plumbnn.Error, "nothing to do"):
             plumbnn.sweep([], 1)
+        for workers in (0, -1):
+            with self.assertRaisesRegex(plumbnn.Error, "workers: expected a number from 1 on"):
+                plumbnn.sweep([DIGITS], 1, workers=workers)
+        with self.assertRaisesRegex(plumbnn.Error, "samples: expected a number from 1 on, found 0"):
+            plumbnn.sweep([DIGITS], 0)
         if importlib.util.find_spec("ray") is None:
             with self.assertRaisesRegex(plumbnn.Error, r"pip install 'plumbnn\[ray\]'"):
                 plumbnn.sweep([DIGITS], 1, devices=["NAIVE"], executor="ray")

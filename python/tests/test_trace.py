@@ -32,6 +32,18 @@ class Branch(nn.Module):
         return x.abs() + 1
 
 
+class Shifted(nn.Module):
+    def forward(self, x):
+        return x.sub_(0.5).mul_(2)
+
+
+class Root(nn.Module):
+    def forward(self, x):
+        if bool((x < 0).any()):
+            raise ValueError("negative")
+        return x.sqrt()
+
+
 class Shaped(nn.Module):
     def forward(self, x):
         return x / float(x.shape[-1])
@@ -81,6 +93,21 @@ class TraceCheck(unittest.TestCase):
         self.assertEqual(report.findings[0].where, f"test_trace.py:{line_of('if x.sum() > 0')}")
         self.assertIn("DIFFERENT", str(report))
 
+    def test_what_writes_into_its_input(self):
+        """Neither a difference, nor the module in front of it the first guilty one; inputs stay what they were."""
+        given = self.x.clone()
+        report = plumbnn.trace_check(nn.Sequential(Shifted(), nn.Conv2d(3, 4, 3)).eval(), given, ways=["traced"])
+        self.assertTrue(report.ok, str(report))
+        self.assertTrue(torch.equal(given, self.x))
+        net = Net(nn.Sequential(nn.LeakyReLU(0.5, inplace=True), Branch())).eval()
+        report = plumbnn.trace_check(net, self.x, ways=["traced"], more=[self.x, -self.x])
+        self.assertEqual([finding.module for finding in report.findings], ["middle.1"], str(report))
+
+    def test_values_that_the_module_refuses(self):
+        report = plumbnn.trace_check(Root().eval(), self.x, ways=["traced"])
+        self.assertTrue(report.ok, str(report))
+        self.assertNotIn("another input", report.runs)
+
     def test_shape(self):
         report = plumbnn.trace_check(Net(nn.Sequential(nn.Identity(), Shaped())).eval(), self.x, ways=["traced"])
         self.assertEqual(report.findings[0].module, "middle.1", str(report))
@@ -106,6 +133,12 @@ class TraceCheck(unittest.TestCase):
             plumbnn.trace_check(Net(nn.Identity()), torch.rand(1, 4, 8, 8))
         with self.assertRaisesRegex(plumbnn.Error, "ways are traced"):
             plumbnn.trace_check(Net(nn.Identity()), self.x, ways=["jit"])
+        with self.assertRaisesRegex(plumbnn.Error, r"cannot run on the inputs \(more\[0\]\)"):
+            plumbnn.trace_check(Net(nn.Identity()), self.x, ways=[], more=[torch.rand(1, 4, 8, 8)])
+        with self.assertRaisesRegex(plumbnn.Error, "inputs: expected tensors"):
+            plumbnn.trace_check(Net(nn.Identity()), [1, 2])
+        with self.assertRaisesRegex(plumbnn.Error, "'none.pt' is no TorchScript file"):
+            plumbnn.trace_check(Net(nn.Identity()), self.x, ways=[], script="none.pt")
 
 
 class Same(unittest.TestCase):
