@@ -8,7 +8,7 @@
 #include <set>
 
 #include "plumb/weights.h"
-#include "session/weight_pairs.h"
+#include "session/weight_cause.h"
 
 namespace plumb {
 namespace {
@@ -226,38 +226,9 @@ class WeightsJudge {
                               AxesText(match.axes), WordsForAxes(match.axes));
     } else {
       row.max_abs = LargestDifference(a_.tensors[i].value, b_.tensors[j].value);
-      row.cause = CauseOf(i, j, match);
+      row.cause = CauseOfDifference(a_, b_, pairing_, i, j, match);
     }
     report_.pairs.push_back(row);
-  }
-
-  static std::string WordsForAxes(const std::vector<int>& axes) {
-    if (axes == std::vector<int>{2, 3, 1, 0}) return " (HWIO, where OIHW is expected)";
-    if (axes == std::vector<int>{0, 2, 3, 1}) return " (OHWI, where OIHW is expected)";
-    if (axes == std::vector<int>{0, 3, 1, 2}) return " (OIHW, where OHWI is expected)";
-    if (axes == std::vector<int>{3, 2, 0, 1}) return " (from HWIO to OIHW, which it was already)";
-    if (axes == std::vector<int>{1, 0}) return " ([in][out], where [out][in] is expected)";
-    return "";
-  }
-
-  std::string CauseOf(size_t i, size_t j, const WeightMatch& match) const {
-    for (size_t other = 0; other < a_.tensors.size(); ++other) {
-      if (other == i || a_.tensors[other].value.NumElements() != b_.tensors[j].value.NumElements()) continue;
-      const WeightMatch held = MatchWeights(a_.tensors[other], b_.tensors[j], true);
-      if (held.kind == WeightMatch::kNone) continue;
-      const int partner = pairing_.partners()[other].place;
-      const bool both =
-          partner >= 0 &&
-          MatchWeights(a_.tensors[i], b_.tensors[static_cast<size_t>(partner)], true).kind != WeightMatch::kNone;
-      return fmt::format("{} '{}'", both ? "is exchanged with" : "holds the values of", a_.tensors[other].name);
-    }
-    const std::string difference = DifferenceOfWeights(a_.tensors[i].value, b_.tensors[j].value);
-    const bool one_factor = difference.find(" times ") != std::string::npos;
-    if (match.kind != WeightMatch::kScaled || one_factor) return difference;
-    const auto [least, most] = std::minmax_element(match.factors.begin(), match.factors.end());
-    return fmt::format(
-        "is scaled per output channel, by {:.4g} to {:.4g}, which no batch norm of the original explains", *least,
-        *most);
   }
 
   // A bias that is not zero, whose weight has a partner that has no bias.
@@ -311,22 +282,6 @@ class WeightsJudge {
 };
 
 }  // namespace
-
-int WeightsReport::Count(WeightsPair::Verdict verdict) const {
-  return static_cast<int>(
-      std::count_if(pairs.begin(), pairs.end(), [&](const WeightsPair& pair) { return pair.verdict == verdict; }));
-}
-
-const WeightsPair* WeightsReport::FirstDifferent() const {
-  const auto found = std::find_if(pairs.begin(), pairs.end(),
-                                  [](const WeightsPair& pair) { return pair.verdict == WeightsPair::kDifferent; });
-  return found == pairs.end() ? nullptr : &*found;
-}
-
-const char* WeightsVerdictName(WeightsPair::Verdict verdict) {
-  constexpr const char* kNames[] = {"equal", "folded", "rounded", "different"};
-  return kNames[verdict];
-}
 
 Result<WeightsReport> DiffWeights(const std::string& original, const std::string& converted,
                                   const WeightsOptions& options) {

@@ -2,6 +2,7 @@
 // What DiffWeights found, for people and for programs.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,22 @@ const char* ColorOfWeights(WeightsPair::Verdict verdict) {
 }
 
 }  // namespace
+
+int WeightsReport::Count(WeightsPair::Verdict verdict) const {
+  return static_cast<int>(
+      std::count_if(pairs.begin(), pairs.end(), [&](const WeightsPair& pair) { return pair.verdict == verdict; }));
+}
+
+const WeightsPair* WeightsReport::FirstDifferent() const {
+  const auto found = std::find_if(pairs.begin(), pairs.end(),
+                                  [](const WeightsPair& pair) { return pair.verdict == WeightsPair::kDifferent; });
+  return found == pairs.end() ? nullptr : &*found;
+}
+
+const char* WeightsVerdictName(WeightsPair::Verdict verdict) {
+  constexpr const char* kNames[] = {"equal", "folded", "rounded", "different"};
+  return kNames[verdict];
+}
 
 std::string FormatWeightsSummary(const WeightsReport& report) {
   const std::string counts = fmt::format(

@@ -131,6 +131,20 @@ TEST_F(WeightsTest, WhatAConversionFoldsIsTheOriginals) {
   EXPECT_EQ(nlohmann::json::parse(FormatWeightsJson(report))["pairs"].size(), report.pairs.size());
 }
 
+// A channel of zeros has no factor.
+TEST_F(WeightsTest, ScalesThatNoNormExplainsAreSaidOfOtherChannels) {
+  Weights original = original_, converted = Folded();
+  const auto dead = [](float value, int64_t i) { return i / 36 == 0 ? 0 : value; };
+  original["conv2.weight"] = Changed(original_.at("conv2.weight"), dead);
+  converted["conv2.weight"] = Changed(original.at("conv2.weight"), [](float value, int64_t i) {
+    return value * static_cast<float>(int64_t{1} << i / 36);
+  });
+  const auto report = DiffWeights(WriteNpz("original.npz", original), Model("net", converted));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_NE(CauseOf(*report, "conv2.weight").find("is scaled per output channel, by 2 to 8, which"), std::string::npos)
+      << FormatWeightsText(*report);
+}
+
 TEST_F(WeightsTest, OtherNamesArePairedByTheirValues) {
   const WeightsReport report = Diff(Folded(), "other_");
   EXPECT_EQ(report.FirstDifferent(), nullptr) << FormatWeightsText(report);
