@@ -112,7 +112,8 @@ def load(
 ) -> Model:
     """Loads a model: .onnx, also as bytes, .tflite, or .tnnproto with the .tnnmodel beside it.
 
-    Of a file of tensors (.dat .bmrt .npz .npy) it gives what `tensors` does: a dict of arrays.
+    Of a file of tensors (.dat .bmrt .npz .npy) it gives what `tensors` does with these shapes: a dict
+    of arrays.
 
     Args:
         weights: the .tnnmodel, where it has another name. Without one they are drawn by `seed`.
@@ -128,7 +129,9 @@ def load(
             named at once) or InvalidArgument, e.g. for open dims of which no usual size runs.
     """
     if isinstance(path, (str, os.PathLike)) and str(path).endswith(SUFFIXES):
-        return tensors(path)  # type: ignore[return-value]  # typed programs call `tensors`
+        if weights or constants or open_shapes or signature or isinstance(shapes, str):
+            raise Error("InvalidArgument", f"'{path}' holds tensors, of which only shapes= says anything")
+        return tensors(path, shapes)  # type: ignore[return-value]  # typed programs call `tensors`
     return load_at(path, None, weights, shapes, constants, open_shapes, seed, signature)
 
 

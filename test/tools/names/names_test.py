@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""blob_diff --suggest-names beside the truth: graphs that ONNX Runtime and pnnx fused and renamed, and a .tflite. Both
-sides run on one input, and a pair is right when both tensors hold the same values. It prints the table of doc/names.md.
+"""blob_diff --suggest-names beside the truth: graphs that ONNX Runtime fused, renamed. Both sides run on one input, and
+a pair is right when both tensors hold the same values. It prints the table of doc/names.md.
 
     names_test.py --bin build/release/bin --work build/release/golden_test [MODEL.onnx ...]
 """
