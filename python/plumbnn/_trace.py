@@ -121,14 +121,14 @@ def _runs(module: Any, inputs: tuple[Any, ...], more: Sequence[Any]) -> dict[str
 def _checked_inputs(module: Any, inputs: Any, what: str) -> tuple[Any, ...]:
     import torch
 
-    inputs = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    if not inputs or not all(isinstance(x, torch.Tensor) for x in inputs):
+    given: tuple[Any, ...] = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+    if not given or not all(isinstance(x, torch.Tensor) for x in given):
         raise Error("InvalidArgument", f"{what}: expected tensors")
     try:
-        run_copied(copy.deepcopy(module), inputs)
+        run_copied(copy.deepcopy(module), given)
     except Exception as error:
         raise Error("InvalidArgument", f"the module cannot run on the inputs ({what}): {error}") from error
-    return inputs
+    return given
 
 
 def _made_from(way: str, runs: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
