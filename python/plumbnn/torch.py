@@ -28,7 +28,8 @@ def same_pads(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, 
 class ConvSame(nn.Module):  # type: ignore[misc,unused-ignore]  # Any where there is no torch
     """A convolution with TensorFlow's padding: "SAME" or "VALID".
 
-    Parameters are those of `nn.Conv1d`, `nn.Conv2d` and `nn.Conv3d`, but for `padding`. Weights
+    Parameters have the names of those of `nn.Conv1d`, `nn.Conv2d` and `nn.Conv3d`, in another order;
+    there is no `padding_mode`, `device` and `dtype`. Weights
     are [out][in / groups][kernel...], so that a state dict of those loads. The rank is that of
     `kernel_size`; a single number is two dims.
     """

@@ -4,6 +4,7 @@
 // The file is a zip archive of raw storages and of one pickle that says which tensor lies where. A pickle is a program
 // that may call anything. This reader runs none of it: it knows the opcodes that build dicts, lists, tuples, numbers
 // and text, and the two calls that describe a tensor. Every other call leaves a value that nothing looks into.
+// A pickle has at most 32 MiB, and all tensors together no more bytes than UnpackedLimit of the file.
 #ifndef PLUMB_INTEROP_STATE_DICT_H_
 #define PLUMB_INTEROP_STATE_DICT_H_
 
