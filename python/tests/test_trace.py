@@ -12,8 +12,8 @@ if "--work" in sys.argv:  # the slow test, which has a Python with PyTorch
     at = sys.argv.index("--work")
     sys.path.insert(0, str(pathlib.Path(os.environ["PLUMB_ROOT"]) / "test" / "tools" / "golden"))
     import packages
-    packages.ensure(pathlib.Path(sys.argv[at + 1]) / "names_venv", ["torch", "onnx", "onnxscript", "onnxruntime", "numpy"],
-                    ["torch", "numpy"])
+    packages.ensure(pathlib.Path(sys.argv[at + 1]) / "names_venv",  # of names_test, which installs the same
+                    ["torch", "onnx", "onnxscript", "onnxruntime", "numpy"], ["torch", "numpy"])
     del sys.argv[at : at + 2]
 if importlib.util.find_spec("torch") is None:
     print("skipped: there is no torch (the slow test brings it)")
