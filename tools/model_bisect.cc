@@ -31,7 +31,8 @@ Exit codes: 0 found, 1 nothing brings it, 2 bad usage or input, 3 device not ava
 struct Options {
   ModelOptions model;
   InputArguments input;
-  std::string device, command, json, names, layout, arithmetic;
+  DumpWords words;
+  std::string device, command, json;
   std::vector<std::string> flags, variables, layers;
   bool each = false;
   OutputOptions print;
@@ -43,7 +44,7 @@ void Declare(Options* o, CommandLine* c) {
   c->Add("--run", &o->command, "a command that dumps what it computes: with {flag}, {model}, {dump} and {inputs}");
   c->Add("--device", &o->device, "X86, ARM, OPENCL or VULKAN: one device, checked by model_check with each flag");
   c->NotWith("--run", {"--device"}, "a command or a device is tried");
-  AddDumpWords(c, &o->names, &o->layout, &o->arithmetic);
+  o->words.AddTo(c);
   for (const char* of_dumps : {"--names", "--layout", "--arithmetic"}) c->OnlyWith(of_dumps, {"--run"});
   c->Add("--layers", &o->layers, "only the verdict of the step that holds this layer counts; may repeat");
   c->Group("What may bring it");
@@ -61,13 +62,7 @@ Result<SessionOptions> ReadSession(const Options& o) {
   SessionOptions session;
   PLUMB_ASSIGN_OR_RETURN(session.load, o.model.Read());
   PLUMB_ASSIGN_OR_RETURN(session.inputs, o.input.Read(o.model.seed));
-  session.pairing.layout = o.layout;
-  if (!o.arithmetic.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(session.arithmetic, ParseArithmetic(o.arithmetic));
-  }
-  if (!o.names.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(session.pairing.names, ReadNames(o.names));
-  }
+  PLUMB_RETURN_IF_ERROR(o.words.Read(&session));
   return session;
 }
 
@@ -93,7 +88,9 @@ Status CheckAsked(Options* o) {
   if (o->command.empty() == o->device.empty())
     return Status::InvalidArgument("name a command with --run, or a device with -d");
   for (const std::string& one : o->variables) {
-    if (one.find('=') == std::string::npos || one[0] == '=')
+    constexpr const char* kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const size_t equals = one.find('=');
+    if (equals == std::string::npos || equals == 0 || one.find_first_not_of(kNameCharacters) != equals)
       return Status::InvalidArgument(fmt::format("--env: expected NAME=VALUE, found '{}'", one));
   }
   if (!o->device.empty()) {

@@ -34,7 +34,8 @@ struct Options {
   ModelOptions model;
   RunOptions run;
   InputArguments input;
-  std::string device, command, output, json, names, layout, arithmetic;
+  DumpWords words;
+  std::string device, command, output, json;
   int max_cases = 3;
   double seconds = 60;
   OutputOptions print;
@@ -45,7 +46,7 @@ void Declare(Options* o, CommandLine* c) {
   c->Group("What is wrong");
   c->Add("--device", &o->device, "X86, ARM, OPENCL or VULKAN: one device");
   c->Add("--run", &o->command, "a command that dumps what it computes: with {model}, {dump} and {inputs}");
-  AddDumpWords(c, &o->names, &o->layout, &o->arithmetic);
+  o->words.AddTo(c);
   for (const char* of_dumps : {"--names", "--layout", "--arithmetic"}) c->OnlyWith(of_dumps, {"--run"});
   c->NotWith("--run", {"--device"}, "a command or a device is reduced for");
   o->run.AddTo(c);
@@ -65,13 +66,7 @@ Result<SessionOptions> ReadSession(const Options& o) {
   SessionOptions session;
   PLUMB_ASSIGN_OR_RETURN(session.load, o.model.Read());
   PLUMB_ASSIGN_OR_RETURN(session.inputs, o.input.Read(o.model.seed));
-  session.pairing.layout = o.layout;
-  if (!o.arithmetic.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(session.arithmetic, ParseArithmetic(o.arithmetic));
-  }
-  if (!o.names.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(session.pairing.names, ReadNames(o.names));
-  }
+  PLUMB_RETURN_IF_ERROR(o.words.Read(&session));
   return session;
 }
 

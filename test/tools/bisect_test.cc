@@ -161,7 +161,8 @@ TEST_F(ModelBisect, WhatCannotBeDoneIsOneSentence) {
       {"--run 'true {model} {dump}' --flags a", "lacks {flag}"},
       {"--run 'true {model} {dump} {flag}'", "nothing is named"},
       {"--run 'exit 3; {model} {dump} {flag}' --flags a", "exit code 3"},
-      {"--run 'true {model} {dump} {flag}' --env A", "expected NAME=VALUE"}};
+      {"--run 'true {model} {dump} {flag}' --env A", "expected NAME=VALUE"},
+      {"--run 'true {model} {dump} {flag}' --env 'A;B=1'", "expected NAME=VALUE"}};
   for (const auto& [options, said] : calls) {
     const auto run = RunTool("model_bisect", model + options);
     EXPECT_EQ(run.exit_code, 2) << options << run.out;

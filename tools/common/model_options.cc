@@ -217,13 +217,24 @@ Result<std::vector<AskedDevice>> AskForDevices(const std::string& text) {
   return asked;
 }
 
-void AddDumpWords(CommandLine* c, std::string* names, std::string* layout, std::string* arithmetic) {
-  c->Add("--names", names, "CSV of two columns: name in the model, name in the subject or golden");
-  c->Add("--layout", layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
-  c->Add("--arithmetic", arithmetic,
+void DumpWords::AddTo(CommandLine* c) {
+  c->Add("--names", &names, "CSV of two columns: name in the model, name in the subject or golden");
+  c->Add("--layout", &layout, "NCHW or NHWC: of the whole subject or golden; default: found by the shapes");
+  c->Add("--arithmetic", &arithmetic,
          "of the whole subject: fp32, fp32+winograd, tf32, fp16, bf16, fp16+f32-chains, bf16+f32-chains, "
          "fp32+f16-storage, fp32+bf16-storage, fp32+f16-products, fp32+bf16-products, "
          "fp32+narrow-products or int8; default: found");
+}
+
+Status DumpWords::Read(SessionOptions* session) const {
+  session->pairing.layout = layout;
+  if (!arithmetic.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(session->arithmetic, ParseArithmetic(arithmetic));
+  }
+  if (!names.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(session->pairing.names, ReadNames(names));
+  }
+  return Status::Ok();
 }
 
 Result<std::vector<std::string>> ParseDevices(const std::string& text) {

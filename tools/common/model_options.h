@@ -10,6 +10,7 @@
 
 #include "common/cli.h"
 #include "common/constants.h"
+#include "plumb/session.h"
 #include "plumb/tool/check_all.h"
 
 namespace plumb {
@@ -61,7 +62,13 @@ struct RunOptions {
 };
 
 // How another runtime's tensors are called, laid out and computed.
-void AddDumpWords(CommandLine* command_line, std::string* names, std::string* layout, std::string* arithmetic);
+struct DumpWords {
+  std::string names, layout, arithmetic;
+
+  void AddTo(CommandLine* command_line);
+  // Of a session's subject and golden.
+  Status Read(SessionOptions* session) const;
+};
 
 // "X86,OPENCL" or "ALL" (those present but NAIVE).
 Result<std::vector<AskedDevice>> AskForDevices(const std::string& text);

@@ -141,9 +141,9 @@ Status Job::JudgeDump(Outcome* outcome) {
   add("--scale", options_.input.scale);
   if (options_.input.channel_order != "rgb") add("--channel-order", options_.input.channel_order);
   add("--subject", dump_folder_ + "/dump");
-  add("--names", options_.names);
-  add("--layout", options_.layout);
-  add("--arithmetic", options_.arithmetic);
+  add("--names", options_.words.names);
+  add("--layout", options_.words.layout);
+  add("--arithmetic", options_.words.arithmetic);
   const std::vector<std::string> report = ReportArguments(folder_ + "/report.json");
   call.insert(call.end(), report.begin(), report.end());
   RemoteOptions options;

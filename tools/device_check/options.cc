@@ -40,7 +40,7 @@ void DeviceCheckOptions::AddDumps(CommandLine* c) {
          "in place of model_run: a command line of yours, for the shell there, whose program includes plumb_dump.h");
   c->Add("--push", &push, "a file that it needs, itself among them: put beside it under its own name; may repeat");
   c->Add("--output", &output_folder, "keep the dumps in this folder, one per machine; a run that was cut off goes on");
-  AddDumpWords(c, &names, &layout, &arithmetic);
+  words.AddTo(c);
   c->OnlyWith("--push", {"--program"});
   c->NotWith("--judge", {"--program"}, "what it dumped is judged here");
   c->NotWith("--part-size", {"--program"}, "the program runs once");
@@ -68,9 +68,9 @@ Status DeviceCheckOptions::CheckModes() const {
   PLUMB_RETURN_IF_ERROR(CheckDumpVariables());
   if (!judges_here()) {
     for (const auto& [option, value] : {std::pair<const char*, const std::string&>("-o", output_folder),
-                                        {"--names", names},
-                                        {"--layout", layout},
-                                        {"--arithmetic", arithmetic}}) {
+                                        {"--names", words.names},
+                                        {"--layout", words.layout},
+                                        {"--arithmetic", words.arithmetic}}) {
       if (!value.empty())
         return Status::InvalidArgument(fmt::format("{} does nothing without --judge here or --program", option));
     }

@@ -31,8 +31,8 @@ struct DeviceCheckOptions {
   std::string judge = "there", part_size = "64M";
   std::string program;
   std::vector<std::string> push;
-  std::string output_folder;              // keeps the dumps
-  std::string names, layout, arithmetic;  // of a dump
+  std::string output_folder;  // keeps the dumps
+  DumpWords words;            // of a dump
   // How it is judged and printed.
   std::vector<std::string> layers;
   std::string min_tested = "50%";

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "common/model_options.h"
 #include "common/vocabulary.h"
 #include "plumb/report.h"
 #include "plumb/tool/printing.h"
@@ -96,7 +95,7 @@ void ForeignArguments::AddTo(CommandLine* c) {
   c->Add("--golden", &golden,
          "DIR or FILE: tensors of the original framework, compared with NAIVE and the device; or onnxruntime (of a "
          ".tflite: litert): runs it now");
-  AddDumpWords(c, &names, &layout, &arithmetic);
+  words.AddTo(c);
   c->Add(
       "--expect", &expect,
       "fail where subject or golden is computed in anything else: fp32, tf32, fp16, bf16, int8, int4, model (what its "
@@ -118,19 +117,13 @@ Status ForeignArguments::Read(SessionOptions* options) const {
   options->run_onnxruntime = golden == "onnxruntime";
   options->run_litert = golden == "litert";
   if (!options->run_onnxruntime && !options->run_litert) options->golden.path = golden;
-  if (!arithmetic.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(options->arithmetic, ParseArithmetic(arithmetic));
-  }
-  const std::vector<std::string>& words = Expectations();
-  if (!expect.empty() && std::find(words.begin(), words.end(), expect) == words.end())
-    return Status::InvalidArgument(UnknownWord("--expect", expect, words));
+  PLUMB_RETURN_IF_ERROR(words.Read(options));
+  const std::vector<std::string>& known = Expectations();
+  if (!expect.empty() && std::find(known.begin(), known.end(), expect) == known.end())
+    return Status::InvalidArgument(UnknownWord("--expect", expect, known));
   PairingOptions& pairing = options->pairing;
-  pairing.layout = layout;
   pairing.by_order = pair_by_order;
   PLUMB_ASSIGN_OR_RETURN(pairing.tensors, ParseSpecs(tensors));
-  if (!names.empty()) {
-    PLUMB_ASSIGN_OR_RETURN(pairing.names, ReadNames(names));
-  }
   return Status::Ok();
 }
 

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "common/cli.h"
+#include "common/model_options.h"
 #include "plumb/session.h"
 
 namespace plumb {
 
 struct ForeignArguments {
-  std::string subject, golden;
-  std::string names;
+  std::string subject, golden, expect;
+  DumpWords words;
   bool pair_by_order = false;
-  std::string layout, arithmetic, expect;
   std::vector<std::string> tensors;  // of raw files: NAME=1,3,224,224 or NAME=i32:1,10
 
   void AddTo(CommandLine* command_line);
