@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -20,17 +21,44 @@ namespace files = std::filesystem;
 
 bool IsWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Only whole words where `word` is one: "ann" is no part of "annotation".
-std::string Replaced(std::string text, const std::string& from, const std::string& to, bool word) {
+// Only whole words: "ann" is no part of "annotation", nor "/data" of "/database".
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto joins = [](char a, char b) { return IsWordCharacter(a) && IsWordCharacter(b); };
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
     const size_t end = at + from.size();
-    const bool inside = (at > 0 && IsWordCharacter(text[at - 1])) || (end < text.size() && IsWordCharacter(text[end]));
-    if (word && inside) {
+    const bool inside =
+        (at > 0 && joins(text[at - 1], from.front())) || (end < text.size() && joins(from.back(), text[end]));
+    if (inside) {
       at = end;
       continue;
     }
     text.replace(at, from.size(), to);
     at += to.size();
+  }
+  return text;
+}
+
+std::string WithEscapes(const std::string& text, const std::map<char, std::string>& escapes) {
+  std::string escaped;
+  for (const char c : text) {
+    const auto it = escapes.find(c);
+    escaped += it == escapes.end() ? std::string(1, c) : it->second;
+  }
+  return escaped;
+}
+
+// The word as it stands, quoted for a shell, and both in JSON and HTML.
+std::string Without(std::string text, const std::string& from, const std::string& to) {
+  static const std::map<char, std::string> kAsIs,
+      kShell = {{'\'', "'\\''"}}, kJson = {{'"', "\\\""}, {'\\', "\\\\"}},
+      kHtml = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+  for (const auto* quoted : {&kShell, &kAsIs}) {
+    for (const auto* escapes : {&kJson, &kHtml, &kAsIs}) {
+      const auto as_written = [&](const std::string& word) {
+        return WithEscapes(WithEscapes(word, *quoted), *escapes);
+      };
+      text = Replaced(std::move(text), as_written(from), as_written(to));
+    }
   }
   return text;
 }
@@ -74,12 +102,12 @@ std::string WithoutPrivateWords(std::string text, std::vector<std::string> paths
   if (home.size() > 1) words.emplace_back(home, "~");
   const auto longer = [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); };
   std::stable_sort(words.begin(), words.end(), longer);
-  for (const auto& [from, to] : words) text = Replaced(std::move(text), from, to, false);
+  for (const auto& [from, to] : words) text = Without(std::move(text), from, to);
   for (const char* name : {"USER", "LOGNAME"}) {
-    if (IsSomebody(Variable(name))) text = Replaced(std::move(text), Variable(name), "USER", true);
+    if (IsSomebody(Variable(name))) text = Without(std::move(text), Variable(name), "USER");
   }
   const std::string host = MachineName();
-  return IsSomebody(host) ? Replaced(std::move(text), host, "HOST", true) : text;
+  return IsSomebody(host) ? Without(std::move(text), host, "HOST") : text;
 }
 
 Status WriteBundle(const std::string& path, const std::vector<BundleFile>& bundled) {

@@ -135,6 +135,10 @@ TEST(Environments, PathsBecomeTheirLastPart) {
   const std::string text =
       WithoutPrivateWords("reads /data/secret/net.onnx and /data/secret/net.onnx.bin", {"/data/secret/net.onnx"});
   EXPECT_EQ(text, "reads net.onnx and net.onnx.bin");
+  EXPECT_EQ(WithoutPrivateWords("atlas/net1 but las/net", {"las/net"}), "atlas/net1 but net");
+  EXPECT_EQ(WithoutPrivateWords(R"(-m '/o'\''b/a"b.onnx', "-m '/o'\\''b/a\"b.onnx'", /o'b/a&quot;b.onnx)",
+                                {"/o'b/a\"b.onnx"}),
+            R"(-m 'a"b.onnx', "-m 'a\"b.onnx'", a&quot;b.onnx)");
   EXPECT_FALSE(WriteBundle(TestFolder("bundle_names"), {{"../out.txt", "x"}}).ok());
   EXPECT_FALSE(WriteBundle(TestFolder("bundle_names"), {{"/tmp/out.txt", "x"}}).ok());
 }
