@@ -62,21 +62,27 @@ TEST_F(BaselineTest, AKnownDeviationIsGreyUntilItExpires) {
   RunReport run = now();
   run.verdict = Verdict::kWrong;
   run.first_wrong = 1;
+  run.coverage.steps = run.coverage.all_steps = 2;
+  RunReport hardly = run;
+  hardly.coverage.all_steps = 5;
   RunReport late = run, worse = RunOf({{Verdict::kAligned, 0.5}, {Verdict::kWrong, 90}});
   worse.verdict = Verdict::kWrong;
-  const auto said = baseline.Accept("net", "2027-03-31", &run);
+  const auto said = baseline.Accept("net", "2027-03-31", 0.5, &run);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], "X86, layer 00001 layer1: known to be wrong (to 2027-03-31): the driver flushes subnormals");
   EXPECT_EQ(run.verdict, Verdict::kGrey);
   EXPECT_EQ(run.first_wrong, -1);
   EXPECT_TRUE(baseline.Compare("net", {run}).empty());
-  const auto expired = baseline.Accept("net", "2027-04-01", &late);
+  EXPECT_EQ(baseline.Accept("net", "2027-03-31", 0.5, &hardly).size(), 1u);
+  EXPECT_EQ(hardly.verdict, Verdict::kNotTested);
+  EXPECT_EQ(hardly.why_not_tested, "2 of 5 steps were compared, fewer than 50 %");
+  const auto expired = baseline.Accept("net", "2027-04-01", 0.5, &late);
   ASSERT_EQ(expired.size(), 1u);
   EXPECT_TRUE(Has(expired[0], "has expired (until 2027-03-31)")) << expired[0];
   EXPECT_EQ(late.verdict, Verdict::kWrong);
-  EXPECT_TRUE(baseline.Accept("net", "2027-01-01", &worse).empty());
+  EXPECT_TRUE(baseline.Accept("net", "2027-01-01", 0.5, &worse).empty());
   EXPECT_EQ(worse.verdict, Verdict::kWrong);
-  EXPECT_TRUE(baseline.Accept("other", "2027-01-01", &late).empty());
+  EXPECT_TRUE(baseline.Accept("other", "2027-01-01", 0.5, &late).empty());
   // A later update keeps the reason; what heals is said, and loses it.
   baseline.Update("net", {now()});
   EXPECT_TRUE(Has(baseline.Text(), "flushes subnormals"));
@@ -95,6 +101,7 @@ TEST_F(BaselineTest, AKnownDeviationIsGreyUntilItExpires) {
                    .ok());
   EXPECT_TRUE(Baseline::IsDay(Baseline::Today()));
   EXPECT_FALSE(Baseline::IsDay("2027-13-01"));
+  EXPECT_FALSE(Baseline::IsDay("2027-02-31"));
 }
 
 TEST_F(BaselineTest, LayersThatWereNamedAreComparedAlone) {

@@ -136,8 +136,8 @@ CheckPlan Run::Plan() {
     plan.check.on_step = [this](const StepCase& step) { return Extract(step); };
   if (!options_.html.empty() || bundle_.begun()) plan.check.picture_cells = PictureCells(graph_->layers.size());
   plan.inputs = &inputs_.values;
-  plan.reproduce_golden = "--golden " + options_.foreign.golden;
-  plan.reproduce_subject = "--subject " + options_.foreign.subject;
+  plan.reproduce_golden = "--golden " + ShellQuoted(options_.foreign.golden);
+  plan.reproduce_subject = "--subject " + ShellQuoted(options_.foreign.subject);
   plan.hooks = Hooks();
   return plan;
 }
@@ -175,7 +175,8 @@ Status Run::Judged(RunReport* run, const std::map<std::string, Tensor>& outputs)
   PutInOptionWords(run);
   if (!options_.update_baseline) {
     const std::string key = options_.baseline.empty() ? "" : result_.checked.model;
-    for (const std::string& line : baseline_.Accept(key, Baseline::Today(), run)) run->notes.push_back(line);
+    for (const std::string& line : baseline_.Accept(key, Baseline::Today(), min_tested_, run))
+      run->notes.push_back(line);
   }
   if (run->is_golden) return PrintGolden(*run), Status::Ok();
   Print(*run);

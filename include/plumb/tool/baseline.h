@@ -51,9 +51,10 @@ class Baseline {
   // and for a layer, or a whole device, that the baseline does not know under this key.
   std::vector<std::string> Compare(const std::string& key, const std::vector<RunReport>& runs) const;
   // A layer that is wrong, has a reason that holds today ("2026-11-28"), and is no worse than known becomes grey, with
-  // that reason; so does the run where nothing else is wrong. Returns a sentence for each such layer, and for each
-  // whose reason has expired.
-  std::vector<std::string> Accept(const std::string& key, const std::string& today, RunReport* run) const;
+  // that reason; so does the run where nothing else is wrong, or "not tested" where too little of it was compared
+  // (CheckOptions::min_tested). Returns a sentence for each such layer, and for each whose reason has expired.
+  std::vector<std::string> Accept(const std::string& key, const std::string& today, double min_tested,
+                                  RunReport* run) const;
   // A sentence for each layer that was wrong or grey and is aligned now.
   std::vector<std::string> Healed(const std::string& key, const std::vector<RunReport>& runs) const;
   // The day in UTC.

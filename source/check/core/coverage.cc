@@ -62,6 +62,11 @@ void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_t
     c.outputs += it->second;
     if (!it->second && c.first_missing_output.empty()) c.first_missing_output = name;
   }
+  ConcludeCoverage(min_tested, report);
+}
+
+void ConcludeCoverage(double min_tested, RunReport* report) {
+  const Coverage& c = report->coverage;
   std::string& why = report->why_not_tested;
   why.clear();
   if (report->verdict == Verdict::kWrong) return;

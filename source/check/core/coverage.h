@@ -15,6 +15,9 @@ namespace plumb {
 // "not tested" and says why; a wrong one stays wrong.
 void ApplyCoverage(const std::vector<std::string>& network_outputs, double min_tested, RunReport* report);
 
+// The same of a report that has its coverage: after its verdict changed.
+void ConcludeCoverage(double min_tested, RunReport* report);
+
 // Whether the step holds a layer of this name, of this node in the source model, or of this index.
 bool HoldsLayer(const StepInfo& step, const std::string& name);
 // InvalidArgument for a name that none of the steps holds.

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "check/core/coverage.h"
 
 namespace plumb {
 namespace {
@@ -122,7 +123,8 @@ const Baseline::Layers* Baseline::Find(const std::string& key, const std::string
   return found == check->second.end() ? nullptr : &found->second;
 }
 
-std::vector<std::string> Baseline::Accept(const std::string& key, const std::string& today, RunReport* run) const {
+std::vector<std::string> Baseline::Accept(const std::string& key, const std::string& today, double min_tested,
+                                          RunReport* run) const {
   std::vector<std::string> said;
   const Layers* layers = Find(key, run->device);
   if (layers == nullptr) return said;
@@ -146,7 +148,9 @@ std::vector<std::string> Baseline::Accept(const std::string& key, const std::str
   for (size_t i = 0; i < run->layers.size() && run->first_wrong < 0; ++i) {
     if (run->layers[i].verdict == Verdict::kWrong) run->first_wrong = static_cast<int>(i);
   }
-  if (run->verdict == Verdict::kWrong && run->first_wrong < 0) run->verdict = Verdict::kGrey;
+  if (run->verdict != Verdict::kWrong || run->first_wrong >= 0) return said;
+  run->verdict = Verdict::kGrey;
+  ConcludeCoverage(min_tested, run);
   return said;
 }
 
@@ -183,7 +187,8 @@ bool Baseline::IsDay(const std::string& text) {
     if (kForm[i] == 'd' ? std::isdigit(static_cast<unsigned char>(text[i])) == 0 : text[i] != kForm[i]) return false;
   }
   const int month = std::stoi(text.substr(5, 2)), day = std::stoi(text.substr(8, 2));
-  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+  constexpr int kDays[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return month >= 1 && month <= 12 && day >= 1 && day <= kDays[month - 1];
 }
 
 // What is worse about a layer; "" when nothing is.
