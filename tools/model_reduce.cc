@@ -70,18 +70,6 @@ Result<SessionOptions> ReadSession(const Options& o) {
   return session;
 }
 
-// The options of the device, for show.sh.
-std::string DeviceAgain(const Options& o) {
-  std::string text = "-d " + ShellQuoted(o.device);
-  if (o.run.threads != 0) text += fmt::format(" --threads {}", o.run.threads);
-  if (!o.run.max_isa.empty()) text += " --max-isa " + ShellQuoted(o.run.max_isa);
-  if (o.run.precision != "HIGH") text += " --precision " + ShellQuoted(o.run.precision);
-  if (o.run.device_index != 0) text += fmt::format(" --device-index {}", o.run.device_index);
-  if (o.run.algorithms != "fast") text += " --algorithms " + ShellQuoted(o.run.algorithms);
-  for (const std::string& kernel : o.run.kernels) text += " --kernel " + ShellQuoted(kernel);
-  return text;
-}
-
 Result<ReduceOptions> ReadReduce(Options* o) {
   ReduceOptions reduce;
   PLUMB_ASSIGN_OR_RETURN(reduce.network, o->run.Apply());
@@ -98,7 +86,9 @@ Result<ReduceOptions> ReadReduce(Options* o) {
   reduce.folder = o->output;
   reduce.max_cases = o->max_cases;
   reduce.seconds = o->seconds;
-  reduce.reproduce = o->command.empty() ? DeviceAgain(*o) : "--subject";
+  if (!o->run.max_isa.empty()) reduce.reproduce = "--max-isa " + ShellQuoted(o->run.max_isa);
+  if (!o->words.names.empty())
+    reduce.reproduce += (reduce.reproduce.empty() ? "" : " ") + ("--names " + ShellQuoted(o->words.names));
   PLUMB_RETURN_IF_ERROR(CheckOutputFolder("-o", o->output));
   return reduce;
 }

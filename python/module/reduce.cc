@@ -28,7 +28,6 @@ ReduceReport ReduceModel(const ReduceArguments& a) {
   options.folder = a.folder;
   options.max_cases = a.max_cases;
   options.seconds = a.seconds;
-  options.reproduce = a.command.empty() ? "-d " + a.device : "--subject";
   return Compute([&] { return Reduce({a.model.structure, a.model.weights}, session, options); });
 }
 

@@ -36,6 +36,9 @@ class CaseJudge {
   // "X86", or the command.
   const std::string& name() const { return runs_command() ? options_.command : options_.device; }
 
+  // What parts are judged with: the layout and arithmetic of the whole model, once it was judged.
+  const SessionOptions& session() const { return session_; }
+
   // The whole model, on the session's own inputs; what it was computed in holds for all that follow.
   Result<JudgedModel> JudgeWhole(const ModelFiles& model, const std::string& work);
   // A part of it on its inputs.npz, in `seconds` at most.

@@ -20,8 +20,10 @@ Status CheckReduceOptions(const ModelFiles& model, const ReduceOptions& options)
   if (options.folder.empty()) return Status::InvalidArgument("no folder is named for the cases");
   if (options.max_cases < 1)
     return Status::InvalidArgument(fmt::format("max_cases: expected 1 or more, found {}", options.max_cases));
-  if (!(options.seconds > 0))
-    return Status::InvalidArgument(fmt::format("seconds: expected more than 0, found {}", options.seconds));
+  constexpr double kMostSeconds = 1e8;
+  if (!(options.seconds > 0 && options.seconds <= kMostSeconds))
+    return Status::InvalidArgument(
+        fmt::format("seconds: expected more than 0 and at most {:.0f}, found {}", kMostSeconds, options.seconds));
   if (options.command.empty()) return CheckDeviceName(options.device);
   for (const char* mark : {"{model}", "{dump}"}) {
     if (options.command.find(mark) == std::string::npos)

@@ -37,20 +37,6 @@ Result<std::vector<NamedTensor>> RightOutputs(const Graph& graph, const std::map
   return outputs;
 }
 
-// A shell script of a few lines, run where the command runs.
-std::string ShowScript(const ReduceOptions& options, bool is_onnx) {
-  const std::string model = is_onnx ? "\"$here\"/model.onnx" : "\"$here\"/case.tnnproto";
-  std::string text = "#!/bin/sh\n# Shows the fault again.\nhere=$(cd \"$(dirname \"$0\")\" && pwd)\n";
-  if (options.command.empty()) {
-    return text + fmt::format("model_check -m {} -i \"$here\"/inputs.npz {}\n", model, options.reproduce);
-  }
-  text += "rm -rf \"$here\"/dump && mkdir \"$here\"/dump\n";
-  text += FilledCommand(options.command,
-                        {{"model", model}, {"inputs", "\"$here\"/inputs.npz"}, {"dump", "\"$here\"/dump"}});
-  return text +
-         fmt::format("\nmodel_check -m {} -i \"$here\"/inputs.npz {} \"$here\"/dump\n", model, options.reproduce);
-}
-
 std::string SaidOf(const ReducedCase& reduced) {
   std::string text = fmt::format("Reduced from {} layers to {}.", reduced.all_layers, reduced.layers);
   for (const std::string& layer : reduced.needed_before) text += fmt::format(" It needs {} before it.", layer);
@@ -94,9 +80,9 @@ Status WriteReducedCase(const CaseModel& model, const CaseJudge& judge, const Re
   reduced->inputs = InputsText(model.inputs());
   PLUMB_ASSIGN_OR_RETURN(const auto outputs, RightOutputs(graph, judged.session->inputs().values));
   const StepCase step = kept[0].View();
-  const CaseContents contents = {
-      graph,           model.inputs(), outputs, model.is_onnx() ? path : "", step, ShowScript(options, model.is_onnx()),
-      SaidOf(*reduced)};
+  const std::string show = ShowScript(options, judge.session(), graph, model.is_onnx());
+  const CaseContents contents = {graph, model.inputs(), outputs,         model.is_onnx() ? path : "",
+                                 step,  show,           SaidOf(*reduced)};
   PLUMB_RETURN_IF_ERROR(WriteCaseContents(folder, contents));
   reduced->folder = folder;
   ReduceReport alone;

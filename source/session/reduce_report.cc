@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "plumb/plumb.h"
 #include "plumb/tool/printing.h"
@@ -24,23 +25,40 @@ ReduceJson NumberOf(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-std::string Sentence(const ReducedCase& one) {
+// What a terminal or a file shows, from column 4 on.
+std::string Indented(const std::string& text, size_t width) {
+  return "    " + Wrapped(PrintableLine(text), width, 8, 4) + "\n";
+}
+
+std::string TryText(const ReduceTry& tried) { return fmt::format("{}: {}", tried.what, tried.outcome); }
+
+std::string Headline(const ReducedCase& one) {
   const std::string layer = fmt::format("layer {} '{}' ({})", one.index, Printable(one.layer), Printable(one.type));
-  const auto tries = one.tries.size();
   if (one.folder.empty())
     return fmt::format("{}: no part of the model shows it again{}; {} tries", layer,
-                       one.in_time ? "" : " in the time given", tries);
-  std::string text = fmt::format("{}: wrong alone, E {}", layer, Number(one.excess, 3));
-  if (!one.needed_before.empty() || !one.needed_behind.empty()) {
-    text = layer + ": needs ";
-    for (const std::string& name : one.needed_before) text += name + " before it, ";
-    for (const std::string& name : one.needed_behind) text += name + " behind it, ";
-    text += fmt::format("E {}", Number(one.excess, 3));
+                       one.in_time ? "" : " in the time given", one.tries.size());
+  std::string text = layer + ": ";
+  if (one.needed_before.empty() && one.needed_behind.empty()) text += "wrong alone, ";
+  for (const std::string& name : one.needed_before) text += fmt::format("needs {} before it, ", name);
+  for (const std::string& name : one.needed_behind) text += fmt::format("needs {} behind it, ", name);
+  return text + "E " + Number(one.excess, 3);
+}
+
+std::string CaseLines(const ReducedCase& one, size_t width) {
+  std::string text;
+  if (!one.cause.empty()) text += Indented(one.cause, width);
+  text += Indented(fmt::format("{} of {} layers; input {}", one.layers, one.all_layers, one.inputs), width);
+  for (const ReduceTry& tried : one.tries) {
+    if (tried.wrong) text += Indented(TryText(tried), width);
   }
-  text += fmt::format("; {} of {} layers, input {}; {} tries{}", one.layers, one.all_layers, one.inputs, tries,
-                      one.in_time ? "" : ", and the time was up: more may be possible");
-  if (!one.cause.empty()) text += "; " + one.cause;
-  return PrintableLine(text);
+  const auto right =
+      std::count_if(one.tries.begin(), one.tries.end(), [](const ReduceTry& tried) { return !tried.wrong; });
+  text += Indented(fmt::format("{} of {} tries were right", right, one.tries.size()), width);
+  if (!one.in_time) text += Indented("the time was up: more may be possible", width);
+  const auto again = [&](const std::string& command, const std::string& path) {
+    return fmt::format("    again: {} {}\n", command, PrintableLine(QuotedForShell(path)));
+  };
+  return text + again("model_check", one.folder) + again("sh", one.folder + "/show.sh");
 }
 
 }  // namespace
@@ -50,21 +68,12 @@ std::string FormatReduceText(const ReduceReport& report, size_t width) {
     return PrintableLine(fmt::format("nothing is wrong: '{}' as {} computes it", report.model, report.judged)) + "\n";
   std::string text;
   for (const ReducedCase& one : report.cases) {
-    text += Wrapped(Sentence(one), width, 4) + "\n";
-    int kept = 0;
-    for (const ReduceTry& tried : one.tries) {
-      if (!tried.wrong) continue;
-      text += "    " + Wrapped(PrintableLine(fmt::format("{}: {}", tried.what, tried.outcome)), width, 8, 4) + "\n";
-      ++kept;
-    }
-    if (one.folder.empty()) {
-      for (const ReduceTry& tried : one.tries)
-        text += "    " + Wrapped(PrintableLine(fmt::format("{}: {}", tried.what, tried.outcome)), width, 8, 4) + "\n";
+    text += Wrapped(PrintableLine(Headline(one)), width, 4) + "\n";
+    if (!one.folder.empty()) {
+      text += CaseLines(one, width);
       continue;
     }
-    text += fmt::format("    {} of {} tries were right\n    again: model_check {}   or   sh {}/show.sh\n",
-                        one.tries.size() - static_cast<size_t>(kept), one.tries.size(), Printable(one.folder),
-                        Printable(one.folder));
+    for (const ReduceTry& tried : one.tries) text += Indented(TryText(tried), width);
   }
   const auto reduced = std::count_if(report.cases.begin(), report.cases.end(),
                                      [](const ReducedCase& one) { return !one.folder.empty(); });

@@ -151,10 +151,16 @@ Result<bool> StepReducer::Try(const CaseModel& model, const std::string& what) {
 
 Result<bool> StepReducer::TryLayers(const Layers& layers, const std::string& what) {
   const std::vector<std::string> inputs = CaseModel::InputsOf(graph_, layers);
-  const std::set<std::string> read(inputs.begin(), inputs.end());
-  PLUMB_ASSIGN_OR_RETURN(auto values, judge_.ValuesOf(*whole_.session, read));
+  std::set<std::string> unknown;
+  for (const std::string& blob : inputs) {
+    if (values_.count(blob) == 0) unknown.insert(blob);
+  }
+  if (!unknown.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(auto values, judge_.ValuesOf(*whole_.session, unknown));
+    values_.merge(values);
+  }
   const std::string folder = NewFolder();
-  auto model = CaseModel::Make(files_, graph_, layers, values, guilty_blobs_, folder);
+  auto model = CaseModel::Make(files_, graph_, layers, values_, guilty_blobs_, folder);
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   if (!model.ok()) {

@@ -58,11 +58,11 @@ class StepReducer {
   std::string work_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::set<std::string> guilty_blobs_, guilty_layers_;
-  std::map<std::string, Tensor> values_;
-  Layers step_, layers_;            // the step; what shows the fault so far
-  std::optional<CaseModel> model_;  // likewise
-  double excess_ = 0;               // its E
-  bool tested_ = false;             // whether it is, where it is right
+  std::map<std::string, Tensor> values_;  // of the whole model, as far as they were asked for
+  Layers step_, layers_;                  // the step; what shows the fault so far
+  std::optional<CaseModel> model_;        // likewise
+  double excess_ = 0;                     // its E
+  bool tested_ = false;                   // whether it is, where it is right
   ReducedCase* reduced_ = nullptr;
   int folders_ = 0;
 };
@@ -70,6 +70,10 @@ class StepReducer {
 // The step of a report that holds one of the layers or makes one of the blobs and is wrong; null: none.
 const LayerReport* FindGuilty(const RunReport& report, const std::set<std::string>& layers,
                               const std::set<std::string>& blobs);
+
+// A shell script of a few lines that shows the case, `graph`, again where it was found. `judged`: what it was judged
+// with.
+std::string ShowScript(const ReduceOptions& options, const SessionOptions& judged, const Graph& graph, bool is_onnx);
 
 // Judges the case once more, with its cause, and writes it (doc/reduce.md).
 Status WriteReducedCase(const CaseModel& model, const CaseJudge& judge, const ReduceOptions& options,

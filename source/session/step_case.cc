@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "format/onnx/extract.h"
 #include "plumb/model.h"
@@ -108,7 +109,7 @@ Result<std::vector<NamedTensor>> RightOutputsOf(const Graph& graph, const StepCa
   return outputs;
 }
 
-std::string CaseText(const CaseContents& contents, const std::string& without_onnx) {
+std::string CaseText(const std::string& folder, const CaseContents& contents, const std::string& without_onnx) {
   const StepCase& step = contents.step;
   const LayerReport& report = step.report;
   const OutputReport* worst = report.Worst();
@@ -123,7 +124,8 @@ std::string CaseText(const CaseContents& contents, const std::string& without_on
       "float64\ntau.npz        the largest error that rounding explains, value by value\n\nAgain on any device:\n"
       "    model_check -m case.tnnproto -i inputs.npz -d X86\n";
   if (!contents.show.empty())
-    text += "\nWhere it was found, from the folder that the command was run in:\n    sh show.sh\n";
+    text += "\nWhere it was found, from the folder that the command was run in:\n    sh " +
+            PrintableLine(QuotedForShell(folder + "/show.sh")) + "\n";
   if (contents.onnx.empty()) return text;
   if (!without_onnx.empty()) return text + "\nThere is no ONNX case: " + PrintableLine(without_onnx) + "\n";
   return text +
@@ -161,7 +163,7 @@ Status WriteCaseContents(const std::string& folder, const CaseContents& contents
     PLUMB_ASSIGN_OR_RETURN(without_onnx, WriteOnnxCase(folder, contents));
   }
   if (!contents.show.empty()) PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.sh", contents.show));
-  return WriteFile(folder + "/README.txt", CaseText(contents, without_onnx));
+  return WriteFile(folder + "/README.txt", CaseText(folder, contents, without_onnx));
 }
 
 Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step) {

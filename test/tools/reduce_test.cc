@@ -73,6 +73,10 @@ TEST_F(ModelReduce, AStepThatIsWrongAloneIsOneLayer) {
   EXPECT_LE(std::count(script.begin(), script.end(), '\n'), 20);
   EXPECT_TRUE(Tells(ReadText(Case("tried.jsonl")), "\"reduced\":true"));
   EXPECT_TRUE(Tells(ReadText(Case("README.txt")), "Reduced from 10 layers to 1."));
+  // The script judges as the reduction did; the commands that are told are those that work.
+  EXPECT_TRUE(Tells(script, "--layout NCHW --arithmetic fp32 --subject")) << script;
+  EXPECT_TRUE(Tells(ReadText(Case("README.txt")), "sh '" + Case("show.sh") + "'"));
+  EXPECT_TRUE(Tells(run.out, "again: model_check '" + folder_ + "/cases/case-1'\n")) << run.out;
 }
 
 TEST_F(ModelReduce, AStepThatIsRightAloneSaysWhatItNeeds) {
@@ -116,6 +120,7 @@ TEST_F(ModelReduce, WhatCannotBeDoneIsOneSentence) {
       {"--run 'echo no such runtime; exit 7; {model} {dump}'", "exit code 7: no such runtime"},
       {"-d X86,NAIVE", "expected one device, found 2"},
       {"-d NAIVE --seconds 0", "seconds: expected more than 0"},
+      {"-d NAIVE --seconds 1e300", "at most 100000000"},
       {"-d NAIVE --max-cases 0", "max_cases: expected 1 or more"},
       {"-d NAIVE --layout NCHW", "--layout"}};
   for (const auto& [options, said] : calls) {

@@ -42,8 +42,8 @@ struct ReduceOptions {
   std::string folder;   // made, and a folder in it for each case
   int max_cases = 3;    // wrong steps of other operators or causes come first
   double seconds = 60;  // for each case; the whole check before them is not counted
-  // For the script of a case: what model_check is told of the device ("-d X86 --threads 1"), or its option that the
-  // command's dump stands behind.
+  // What else model_check is told in the script of a case, beside device, layout and arithmetic: "--max-isa SSE41",
+  // "--names names.csv".
   std::string reproduce;
   std::function<void(const std::string& layer, const ReduceTry& done)> tried;  // may be empty
 };
