@@ -2,6 +2,7 @@
 // Reduce on a device of ours, into whose kernels a fault is planted.
 #include <filesystem>
 
+#include "base/file.h"
 #include "device/device.h"
 #include "plumb/plumb.h"
 #include "plumb/tool/reduce.h"
@@ -68,11 +69,18 @@ TEST_F(ReduceDevice, AWrongKernelIsOneLayerOfOneValue) {
 
 TEST_F(ReduceDevice, WhatTheFaultNeedsIsKept) {
   ReduceOptions options = OptionsWith(OfManyChannels, At("cases"));
+  options.network.num_threads = 1;
+  options.network.fallback = options.network.direct = true;
+  options.network.kernels = {{"conv2", "reference"}};  // of no layer of the case
   options.max_cases = 1;
   const auto report = Reduce({PLUMB_EXAMPLES "/digits/digits.tnnproto", ""}, {}, options);
   ASSERT_TRUE(report.ok()) << report.status().message();
   ASSERT_EQ(report->cases.size(), 1u);
   EXPECT_EQ(report->cases[0].inputs, "conv1 f32 [1,8,1,1]");
+  const auto script = ReadFile(report->cases[0].folder + "/show.sh");
+  ASSERT_TRUE(script.ok());
+  EXPECT_TRUE(Has(std::string(script->text()), "-d NAIVE --threads 1 --fallback --algorithms direct\n"))
+      << script->text();
 }
 
 TEST_F(ReduceDevice, TimeThatIsUpIsSaid) {
