@@ -28,6 +28,8 @@ constexpr size_t kEndSize = 22;
 constexpr size_t kEnd64Size = 56;
 constexpr size_t kLocator64Size = 20;
 constexpr uint32_t kSeeZip64 = 0xFFFFFFFF;
+// A deflated byte stands for 1032 bytes at most: 258 in each of at least two bits (zlib's technical details).
+constexpr uint64_t kMaxDeflateRatio = 1032;
 
 // REQUIRES: the bytes are there.
 uint64_t Read(std::string_view bytes, uint64_t offset, size_t count) {
@@ -148,7 +150,8 @@ Status FindStored(Archive* locals, const std::string& path, uint64_t at, uint64_
     return Corrupt(path, at, fmt::format("member '{}' is not where the directory says (byte {})", member->name, local));
   }
   const uint64_t data = local + kLocalSize + Read(locals, local + 26, 2) + Read(locals, local + 28, 2);
-  if (!Fits(locals->size(), data, stored_size) || (!member->deflated && stored_size != member->size)) {
+  const bool possible = member->deflated ? member->size / kMaxDeflateRatio <= stored_size : member->size == stored_size;
+  if (!Fits(locals->size(), data, stored_size) || !possible) {
     return Corrupt(path, at, fmt::format("the sizes of member '{}' do not fit the archive", member->name));
   }
   member->begin = static_cast<size_t>(data);

@@ -194,6 +194,9 @@ TEST(TensorFile, ALargeClaimIsRefusedEarly) {
   const std::string large = Claiming(300 << 20, 4000000);
   EXPECT_NE(ParseTensors(large, "x.npz").status().message().find("does not unpack to"), std::string::npos)
       << "75 times its size is no bomb";
+  const Status impossible = ParseTensors(Claiming(144 << 20, 97), "x.npz").status();  // deflate makes 1032 of one
+  EXPECT_NE(impossible.message().find("the sizes of member 'a.npy' do not fit"), std::string::npos)
+      << impossible.ToString();
   ZstdCompressor compressor;
   std::string packed;
   ASSERT_TRUE(compressor.Append(large.data(), large.size(), &packed).ok());
