@@ -9,6 +9,7 @@
 // three; the element size and the other files of the folder tell which.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <map>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "op/pad.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "op/core/strided.h"

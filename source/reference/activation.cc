@@ -6,6 +6,7 @@
 // * scale + shift.
 #include "op/activation.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "reference/core/broadcast.h"

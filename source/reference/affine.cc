@@ -5,6 +5,8 @@
 // Models that came folded have no terms. BiasAdd is an addition: 8 u |y|.
 #include "op/affine.h"
 
+#include <algorithm>
+
 #include "reference/core/elementwise.h"
 
 namespace plumb {

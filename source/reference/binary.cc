@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "reference/core/broadcast.h"

@@ -3,6 +3,7 @@
 // 2^24 that becomes f32 is rounded once, 8 u |y|. Uncertain inputs: what the cast makes of x - tau and of x + tau.
 #include "op/cast.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

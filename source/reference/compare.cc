@@ -3,6 +3,7 @@
 // double, which holds it exactly. A result is exact; behind uncertain inputs tau is 1 where another result is possible.
 #include "op/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // operators"), sig over all partial sums so far, d how far a serial fp32 sum strays; uncertain inputs in quadrature.
 #include "op/cum_sum.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/by_dtype.h"

@@ -5,6 +5,7 @@
 // roundings. Uncertain operands: first order, in quadrature.
 #include "op/einsum.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/by_dtype.h"

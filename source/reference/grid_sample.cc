@@ -5,6 +5,7 @@
 // neighbour. Behind an uncertain grid nothing can be judged.
 #include "op/grid_sample.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/core/elementwise.h"

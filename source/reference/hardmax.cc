@@ -2,6 +2,7 @@
 // PlumbHardmax (op/hardmax.h): exact, and a step: nothing behind uncertain inputs can be judged.
 #include "op/hardmax.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/core/elementwise.h"

@@ -4,6 +4,8 @@
 // 24 u beta |y| (alpha / size) max over the channels of (sum) / q in quadrature.
 #include "op/lrn.h"
 
+#include <algorithm>
+
 #include "reference/core/axis_rows.h"
 #include "reference/core/variants.h"
 

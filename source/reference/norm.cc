@@ -6,6 +6,8 @@
 // there. Its own class (variants.h) adds 12 u (mean^2 / s^2) |g z| and the errors of both sums.
 #include "op/norm.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "reference/core/axis_rows.h"

@@ -5,6 +5,8 @@
 // and for p = 2 the squares that underflow, |y| / norm times min(sqrt(n eta), n eta / (2 norm)).
 #include "op/normalize.h"
 
+#include <algorithm>
+
 #include "reference/core/axis_rows.h"
 
 namespace plumb {

@@ -2,6 +2,7 @@
 // OneHot, PlumbOneHot (op/one_hot.h): exact; a step, so nothing behind uncertain inputs can be judged.
 #include "op/one_hot.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/by_dtype.h"

@@ -2,6 +2,8 @@
 // PReLU: y = x < 0 ? slope[c] * x : x. tau = 8 u |y| (tolerance.md, "Other operators").
 #include "op/prelu.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "reference/core/elementwise.h"

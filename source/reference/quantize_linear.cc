@@ -7,6 +7,7 @@
 // quadrature, uncertain integers as 8 sigma.
 #include "op/quantize_linear.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reference/core/elementwise.h"

@@ -5,6 +5,7 @@
 // added. Uncertain inputs: assigned elements carry their own tau; add in quadrature; mul, min, max first order.
 #include "op/scatter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

@@ -8,6 +8,7 @@
 // e^-s).
 #include "op/softmax.h"
 
+#include <algorithm>
 #include <cfloat>
 
 #include "reference/core/axis_rows.h"

@@ -2,6 +2,7 @@
 // The names of operators that NumPy's and PyTorch's users know, and the ONNX nodes that they stand for.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "session/call_graph.h"

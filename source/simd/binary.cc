@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Float rows of binary.def on vectors: both operands contiguous, or one of them a single value.
 #include "simd/targets.h"
+
+#include <algorithm>
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/binary.cc"
 #include "hwy/foreach_target.h"  // before highway.h

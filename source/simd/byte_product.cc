@@ -2,6 +2,9 @@
 // A tile of rows x 16 columns stays in registers for all of k: four bytes of a row are broadcast beside those of the
 // panel.
 #include "simd/targets.h"
+
+#include <algorithm>
+#include <cstring>
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/byte_product.cc"
 #include "hwy/foreach_target.h"  // before highway.h

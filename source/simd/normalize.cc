@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalize: the norm and the division in float64, so that a norm beyond float still divides.
 #include "simd/targets.h"
+
+#include <limits>
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/normalize.cc"
 #include "hwy/foreach_target.h"  // before highway.h

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simd/targets.h"
+
+#include <cstring>
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "simd/quantize.cc"
 #include "hwy/foreach_target.h"  // before highway.h

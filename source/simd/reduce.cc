@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "simd/reduce.cc"
 #include "hwy/foreach_target.h"  // before highway.h
 
+#include <algorithm>
 #include <cmath>
 
 #include "hwy/highway.h"

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "simd/softmax.cc"
 #include "hwy/foreach_target.h"  // before highway.h
 
+#include <algorithm>
 #include <cmath>
 
 #include "hwy/highway.h"

@@ -3,6 +3,7 @@
 // picture of one channel, as wide as a row is long.
 //   corners x1 y1 x2 y2; centre cx cy w h; corner and size x y w h (COCO's). "Inclusive": x2 = x1 + w - 1, as in code
 //   that counts pixels (Fast R-CNN's).
+#include <algorithm>
 #include <cmath>
 
 #include "stage/boxes.h"

@@ -3,6 +3,7 @@
 // f32.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/half.h"

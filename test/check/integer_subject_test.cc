@@ -3,6 +3,7 @@
 // wrong and named, and one that hides among rounding ties is told by the other steps of the run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>

@@ -2,6 +2,8 @@
 // The verdict of a whole call: last line, exit code and JSON agree, and none is greener than what was compared.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "check/core/coverage.h"

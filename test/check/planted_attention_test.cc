@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults of attention, each named as planted_causes_test.cc's are: the whole of it is one step from x on, products,
 // rotary embeddings, mask and cache included, or a rotary embedding alone.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -2,6 +2,7 @@
 // Faults of whole rows, heads and significands, each named as planted_causes_test.cc's are: norms and means over other
 // lanes, a mask that one head lacks, dropout left active, products of other numbers of bits, resizing with short
 // weights.
+#include <algorithm>
 #include <cmath>
 
 #include "op/inner_product.h"

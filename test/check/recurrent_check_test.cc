@@ -3,6 +3,7 @@
 // reference in f32, one step at a time, so that a test can spoil its state between two steps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -3,6 +3,7 @@
 // wrong.
 #include "check/subject/unwritten.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "computed_otherwise_util.h"

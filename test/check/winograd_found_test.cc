@@ -3,6 +3,7 @@
 // share of the 3x3 convolutions those are; a lone one is grey when its errors are spread so, else wrong with a hint.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>

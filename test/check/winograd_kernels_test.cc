@@ -3,6 +3,7 @@
 // wrong tile, a wrong factor of the transformations or lost rests of tiles make them are.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

@@ -4,6 +4,7 @@
 // lets it pass.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -4,6 +4,7 @@
 // convolution with a wrong border; an activation left out. The judge names exactly the layer that each computes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>

@@ -2,6 +2,7 @@
 // The operators that OPENCL and VULKAN share: what op_test's cases cannot say.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "device/device.h"

@@ -5,6 +5,7 @@
 #define PLUMB_DUMP_IMPLEMENTATION
 #include "plumb_dump.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>

@@ -2,6 +2,7 @@
 // Generated weights on the real networks: no layer's values vanish or explode, and the scores are no one-hot vector.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 

@@ -3,6 +3,8 @@
 // device.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "op/concat.h"
 #include "op/gather.h"
 #include "op/squeeze.h"

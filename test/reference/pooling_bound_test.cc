@@ -4,6 +4,7 @@
 // or R > 2).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>

@@ -3,6 +3,7 @@
 // bound's level 0, with borders, strides and steps, uncertain inputs, NaN and infinities.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>

@@ -3,6 +3,7 @@
 // order of the scores; keys that are hidden move nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>

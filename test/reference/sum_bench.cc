@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times the reference's sums of products on ResNet-50's layers (structure, not weights): values and level-0 bound of
 // one input, values only of a second one, in one sweep. Usage: naive_sum_bench [threads] [level]
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

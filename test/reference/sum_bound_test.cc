@@ -4,6 +4,7 @@
 // tolerance.md; planted faults must leave it (E > 4 or R > 2 or R_channel > 6).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/half.h"

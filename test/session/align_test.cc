@@ -2,6 +2,7 @@
 // A conversion compared with its original: what is equal, what differs first, and what cannot be compared.
 #include "plumb/align.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "session/session_test_util.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many samples (plumb/tool/many.h): what a folder, a list and an archive hold, the ranking, and what is done before.
+#include <algorithm>
 #include <fstream>
 
 #include "op/activation.h"

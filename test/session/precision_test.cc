@@ -3,6 +3,7 @@
 // hides no fault, what is healthy is aligned whichever layers chose 16 bits, and the last line tells what was found.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <random>

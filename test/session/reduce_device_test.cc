@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduce on a device of ours, into whose kernels a fault is planted.
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What another runtime computed, judged by a program: pairing, layout, arithmetic, sizes and inputs are found; the
 // guilty layer is named. NAIVE's own blobs are the healthy subject; faults are planted into them.
+#include <algorithm>
 #include <cmath>
 #include <random>
 

@@ -2,6 +2,7 @@
 // DiffWeights: each thing that a conversion gets wrong is planted and named, and what it may do stays silent.
 #include "plumb/weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>

@@ -3,6 +3,8 @@
 // arithmetic, any split of the range.
 #include "simd/binary.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

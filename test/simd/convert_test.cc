@@ -2,6 +2,8 @@
 // float16 conversion against base/half.h: every half, and floats that tie, overflow, vanish or are special.
 #include "simd/convert.h"
 
+#include <algorithm>
+
 #include "base/half.h"
 #include "simd/simd_test_util.h"
 

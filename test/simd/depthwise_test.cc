@@ -3,6 +3,8 @@
 // pads by output size, maps smaller than the kernel, row ranges, clamp, padded channels.
 #include "simd/depthwise.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

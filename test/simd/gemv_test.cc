@@ -2,6 +2,8 @@
 // A row times a matrix, as it lies and turned, against float64 on every ISA: rests of vectors and of rows, strides.
 #include "simd/gemv.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

@@ -3,6 +3,7 @@
 // products of neighbours overflow 16 bits (255 x -128, 255 x 127) and 32 bits (rows of 70,000).
 #include "simd/integer_product.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "simd/simd_test_util.h"

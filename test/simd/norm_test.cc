@@ -3,6 +3,8 @@
 // layouts with even and odd windows, several exponents, squares beyond float; PReLU.
 #include "simd/norm.h"
 
+#include <algorithm>
+
 #include "simd/prelu.h"
 #include "simd/simd_test_util.h"
 

@@ -3,6 +3,8 @@
 // conventions, windows cut or wholly outside, adaptive, row ranges, wide planes, NaN, and no write outside the rows.
 #include "simd/pooling.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

@@ -3,6 +3,8 @@
 // values whose partial sums overflow float, NaN and infinity; arg max / min with ties, first and last.
 #include "simd/reduce.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

@@ -3,6 +3,8 @@
 // is bit-exact.
 #include "simd/resize.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

@@ -3,6 +3,8 @@
 // columns, splits, in place, large spreads, constants, NaN and infinities.
 #include "simd/softmax.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

@@ -2,6 +2,7 @@
 // Reorders and permutations move every element to its place, bit for bit, and touch nothing else.
 #include "simd/transpose.h"
 
+#include <cstring>
 #include <numeric>
 
 #include "simd/simd_test_util.h"

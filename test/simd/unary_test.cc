@@ -4,6 +4,8 @@
 // infinities and signs right, any length, in place.
 #include "simd/unary.h"
 
+#include <algorithm>
+
 #include "simd/simd_test_util.h"
 
 namespace plumb::simd {

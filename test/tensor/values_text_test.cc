@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor/values_text.h"
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "base/file.h"

@@ -2,6 +2,8 @@
 // What generated inputs are drawn from: what the graph allows. Through the tools, and FindInputRanges itself.
 #include "graph/input_ranges.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "format/onnx/onnx_model.h"

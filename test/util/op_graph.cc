@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "util/op_graph.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>

@@ -3,6 +3,7 @@
 // of sines, wherever a product reads them.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>

@@ -3,6 +3,7 @@
 // whole vectors.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 

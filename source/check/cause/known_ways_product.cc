@@ -2,6 +2,7 @@
 // Proposals for sums of products: the order of their weights, their bias, pads and kernels.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 

@@ -3,6 +3,7 @@
 // of a Gemm.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"

@@ -3,6 +3,8 @@
 // depthwise_texel.comp, for drivers on a CPU and windows too wide for a strip: one pixel per invocation.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "device/vulkan/blocked_weights.h"
 #include "device/vulkan/channel4_layout.h"
 #include "device/vulkan/kernel_list.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/sum/band.h"
 
+#include <algorithm>
+
 namespace plumb::reference {
 
 BandLayout::BandLayout(const Phase& phase, int64_t rows) {

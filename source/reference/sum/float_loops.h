@@ -6,6 +6,8 @@
 
 #include "reference/sum/loops.h"
 
+#include <algorithm>
+
 namespace plumb::reference::loops {
 
 template <int kWidth>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reference/sum/store.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace plumb::reference {

@@ -3,6 +3,7 @@
 // platforms/linux/arm64.sh runs this on a CPU with f16 arithmetic and on one without.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <string>

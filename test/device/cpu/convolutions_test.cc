@@ -3,6 +3,7 @@
 // channels, groups, pads, batches, threads, slices.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>

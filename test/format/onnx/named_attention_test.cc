@@ -3,6 +3,7 @@
 // place is named. The subject has the tensors of a model whose node has the fault.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 

@@ -3,6 +3,7 @@
 // bias. Linear layers as quantize_dynamic writes them, which X86 computes in one step to NAIVE's bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/cpu.h"

@@ -3,6 +3,7 @@
 // Cast and QuantizeLinear. onnx_newest_test has ONNX's own cases.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "format/onnx/onnx_model.h"

@@ -3,6 +3,7 @@
 // reductions of nothing, nearest pixels at ties, windows in the end pad, shifts beyond the width, uint64 beyond 2^63.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

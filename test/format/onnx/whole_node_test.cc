@@ -3,6 +3,7 @@
 // sum and its own choice among equal elements are no faults; a fault is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 

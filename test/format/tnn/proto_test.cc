@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tnnproto reader and writer: what old files leave out, what is refused and how it is said, names of any bytes.
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "format/tnn/param_tokens.h"

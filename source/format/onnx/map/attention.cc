@@ -2,6 +2,7 @@
 // Attention (opset 23 on), spelled out: queries and keys times sqrt(scale), their product, softcap, a bias that forbids
 // keys by -infinity (mask, causal, window, padding), Softmax, the product with the values. A row whose keys are all
 // forbidden is 0.
+#include <algorithm>
 #include <cmath>
 
 #include "format/onnx/map/attention_steps.h"

@@ -2,6 +2,8 @@
 // What is known when the model is loaded: constants, shapes; and nodes that hand their input on.
 #include "format/onnx/node_context.h"
 
+#include <algorithm>
+
 namespace plumb::onnx {
 namespace {
 

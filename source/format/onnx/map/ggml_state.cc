@@ -3,6 +3,7 @@
 // step of layers per token; the output holds what each token reads, then the states that are left.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "format/onnx/map/attention_steps.h"

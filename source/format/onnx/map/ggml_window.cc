@@ -2,6 +2,7 @@
 // What reads windows of images and rows: convolutions, their columns, pools; pads and sizes.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

@@ -2,6 +2,8 @@
 // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss: -w[t] x[n, t, ...] of each target t, then none, sum or (weighted)
 // mean.
 #include "format/onnx/node_context.h"
+
+#include <algorithm>
 #include "op/gather.h"
 #include "op/reduce.h"
 #include "op/softmax.h"

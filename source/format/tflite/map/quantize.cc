@@ -2,6 +2,7 @@
 // Between integers, the reals that they stand for and other types.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "format/tflite/op_context.h"
