@@ -22,6 +22,7 @@ Examples:
   stage_diff original port -m net.onnx           and the answer with that stage mended
   stage_diff original/cat.jpg port/cat.jpg       one sample
   stage_diff original port --json report.json
+  stage_diff original.json port.json             detections in COCO's form, image by image
 Verdicts: aligned; introduced: the stage itself differs; inherited: it does the same on other values;
 differs: nobody can tell which. 'own' is what the original's stage, done again on the port's own
 input, is off by from the port's.

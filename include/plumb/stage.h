@@ -49,7 +49,9 @@ struct StageValue {
   std::vector<double> numbers;
 };
 
-// What is known of a stage beside its values. All of it may be empty.
+// What is known of a stage beside its values. All of it may be empty. A stage reads the one before it, or those that
+// its parameter "of" names: {"of", "decode"} of each level of an image pyramid, {"of", "decode, boxes"} of what boxes
+// cut out.
 struct StageInfo {
   std::vector<std::pair<std::string, StageValue>> parameters;
   std::string kind;     // "resize", "normalise", ...; empty: what the stage's name says (StageKind)
@@ -78,6 +80,8 @@ struct StageRecord {
   DType dtype = DType::kF32;
   Shape shape;
   StageInfo info;
+  Tensor values = {};           // where they come from a file of all samples: `path` is empty
+  std::vector<int> reads = {};  // places in the sample of the stages whose values it reads; none: a file, say
 };
 
 struct StageSample {
@@ -88,8 +92,8 @@ struct StageSample {
 
 // The kind that a stage's name stands for: "resize" of "resize_2", "normalise" of "Normalize", "" of "magic".
 std::string StageKind(const std::string& name);
-// All samples of a folder that DUMP_STAGE_DIR named, or the one of a sample's own folder, by name. NotFound, IoError,
-// CorruptModel (which manifest, entry and field).
+// All samples of a folder that DUMP_STAGE_DIR named, or the one of a sample's own folder, by name; or the detections of
+// a .json file of COCO's form, a sample per image. NotFound, IoError, CorruptModel (which manifest, entry and field).
 Result<std::vector<StageSample>> ReadStages(const std::string& folder);
 Result<Tensor> LoadStage(const StageRecord& stage);
 
@@ -137,7 +141,8 @@ struct StageRow {
 struct StageAnswer {
   bool known = false;
   std::string stage;
-  std::string original, port;  // "top-1 #751 0.93"
+  bool top = false;            // a top-1 of scores; else boxes, a mask or a text
+  std::string original, port;  // "#751 0.93", "3 boxes, the best 0.998", "'hello'"
   std::string mended;          // the same with the first guilty stage mended; "" where it cannot be told
   std::string why;             // how `mended` is known, or why not
   bool same = true;

@@ -14,7 +14,7 @@ select=(-LE slow)
 presets=(release dev fuzz)
 case "${1:-}" in
   "") ;;
-  --slow) select=() presets+=(minimal) ;;
+  --slow) select=() presets+=(minimal) with_slow=1 ;;
   -h | --help) sed -n '3,11s/^# \{0,1\}//p' "platforms/linux/test.sh"; exit 0 ;;
   *) echo "test.sh: unknown option '$1'; it knows --slow and --help." >&2; exit 2 ;;
 esac
@@ -22,6 +22,7 @@ unset DUMP_INPUT_BLOB DUMP_OUTPUT_BLOB
 source platforms/linux/build.sh
 
 say_distribution
+[ -z "${with_slow:-}" ] || test_packages+=("${slow_packages[@]}")
 if [ "$(distribution)" = "debian 12" ]; then
   test_packages+=("${debian_12_packages[@]}")
 else

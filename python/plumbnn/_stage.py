@@ -35,12 +35,13 @@ def stage(
 
     Args:
         name: "decode", "resize", "normalise", ...; the same on both sides.
-        values: a numpy array, a PIL image, a torch tensor, or anything that numpy or DLPack reads.
+        values: a numpy array, a PIL image, a torch tensor, or anything that numpy or DLPack reads; a text.
         kind: what the stage does, where its name does not say it.
         layout: "HWC", "CHW", "NHWC", "NCHW"; by default what the shape says.
         color: "RGB", "BGR", "GRAY", ...; by default a PIL image's mode.
         library: the module (`cv2`) or the words ("OpenCV 4.6.0") that computed it.
-        parameters: texts, numbers and lists of numbers: method="bilinear", size=(224, 224).
+        parameters: texts, numbers and lists of them: method="bilinear", size=(224, 224). `of` names the stage
+            or stages whose values this one reads, where that is not the one before it (levels of a pyramid).
 
     Raises:
         Error: InvalidArgument (a parameter or values of another kind), IoError.
@@ -53,7 +54,7 @@ def stage(
     arguments.color = color or _color_of(values)
     arguments.library = _library_words(library, values)
     arguments.parameters = [(key, _parameter(key, value)) for key, value in parameters.items()]
-    array, bf16 = ready(name, np.asarray(values) if _is_pil(values) else values)
+    array, bf16 = ready(name, _plain(values))
     _core.stage(arguments, array, bf16)
     return values
 
@@ -62,6 +63,13 @@ def sample(name: Path) -> None:
     """The next stages are those of another sample. Without it one begins when its first stage comes again."""
     if stages_wanted():
         _core.begin_sample(_given.path_of(name, "sample"))
+
+
+def _plain(values: Any) -> Any:
+    """An array of what numpy does not read as numbers: an image, a text (its UTF-8)."""
+    if isinstance(values, str):
+        return np.array(list(values.encode()), np.uint8)
+    return np.asarray(values) if _is_pil(values) else values
 
 
 def _is_pil(values: Any) -> bool:
@@ -92,6 +100,8 @@ def _library_words(library: Any, values: Any) -> str:
 def _parameter(key: str, value: Any) -> str | list[float]:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value) if isinstance(os.fspath(value), str) else str(value)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(one, str) for one in value):
+        return ", ".join(value)
     try:
         numbers = np.asarray(value, dtype=np.float64).ravel()
     except (TypeError, ValueError):
@@ -173,5 +183,5 @@ def stage_match(
     arguments.name = _given.text_of(name, "name")
     arguments.library = _library_words(library, after)
     arguments.parameters = [(key, _parameter(key, value)) for key, value in parameters.items()]
-    arrays = [np.asarray(one) if _is_pil(one) else to_numpy(*ready(name, one)) for one in (before, after)]
+    arrays = [to_numpy(*ready(name, _plain(one))) for one in (before, after)]
     return _core.stage_match(arrays[0], arguments, arrays[1])

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
+#include "stage/coco.h"
 #include "stage/manifest.h"
 #include "stage/sample_diff.h"
 
@@ -81,8 +83,12 @@ Status DiffPairOfSamples(const StageSample& original, const StageSample& port, c
 
 Result<StageReport> DiffStages(const std::string& original, const std::string& port, const StageDiffOptions& options) {
   std::vector<Status> broken;
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<StageSample> all, ReadWholeSamples(original, &broken));
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<StageSample> theirs, ReadWholeSamples(port, &broken));
+  PLUMB_ASSIGN_OR_RETURN(std::vector<StageSample> all, ReadWholeSamples(original, &broken));
+  PLUMB_ASSIGN_OR_RETURN(std::vector<StageSample> theirs, ReadWholeSamples(port, &broken));
+  if (EndsWith(original, ".json") && EndsWith(port, ".json")) {
+    AddImagesWithout(all, &theirs);
+    AddImagesWithout(theirs, &all);
+  }
   StageReport report;
   report.original = original;
   report.port = port;
@@ -91,7 +97,7 @@ Result<StageReport> DiffStages(const std::string& original, const std::string& p
     ++report.broken;
   };
   std::for_each(broken.begin(), broken.end(), note);
-  if (all.size() == 1 && theirs.size() == 1 && broken.empty()) {
+  if (all.size() == 1 && theirs.size() == 1 && broken.empty()) {  // whatever they are called
     PLUMB_RETURN_IF_ERROR(DiffPairOfSamples(all[0], theirs[0], all, options, &report));
     return report;
   }

@@ -6,25 +6,11 @@
 
 #include "base/text.h"
 #include "stage/boxes.h"
+#include "stage/conventions.h"
+#include "stage/masks.h"
+#include "stage/written_text.h"
 
 namespace plumb {
-
-const std::vector<Convention>& AllConventions() {
-  static const std::vector<Convention> all = [] {
-    std::vector<Convention> list;
-    AddOrder(&list);
-    AddCrop(&list);
-    AddColour(&list);
-    AddResizeNearest(&list);
-    AddResizeOpenCv(&list);
-    AddResizePillow(&list);
-    AddResizeTorch(&list);
-    AddScores(&list);
-    AddBoxes(&list);
-    return list;
-  }();
-  return all;
-}
 
 namespace {
 
@@ -153,23 +139,21 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
                                       bool alone) {
   std::vector<Explained> found;
   const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
-  for (const Convention& convention : AllConventions()) Try(convention, before, after, target, dtype, &found);
   const auto known = [&] {
     return std::any_of(found.begin(), found.end(), [](const Explained& one) { return one.reproduces; });
   };
+  const auto try_all = [&](const std::vector<Convention>& list) {
+    for (const Convention& convention : list) Try(convention, before, after, target, dtype, &found);
+  };
+  if (info.kind == "mask") try_all(FindMask(before, after, info));
+  const bool rows = info.kind == "boxes" || info.kind == "detections";
+  if (!known())
+    try_all(info.kind == "text" ? FindText(before, after, info) : rows ? BoxConventions() : AllConventions());
   const bool same_size = before.height == after.height && before.width == after.width;
-  if (!known() && !alone) {
-    for (const Convention& convention : FindSuppression(before, after, info))
-      Try(convention, before, after, target, dtype, &found);
-  }
-  if (!known() && before.channels == after.channels) {
-    for (const Convention& convention : FindAffine(before, after, info, dtype))
-      Try(convention, before, after, target, dtype, &found);
-  }
-  if (!known() && !alone && !same_size && before.bytes == after.bytes) {
-    for (const Convention& convention : FindLetterbox(before, after, dtype))
-      Try(convention, before, after, target, dtype, &found);
-  }
+  if (!known() && !alone) try_all(FindSuppression(before, after, info));
+  if (!known() && before.channels == after.channels) try_all(FindAffine(before, after, info, dtype));
+  if (!known() && !alone && !rows && !same_size && before.bytes == after.bytes)
+    try_all(FindLetterbox(before, after, dtype));
   if (!known() && !alone && !same_size && before.bytes && IsFloat(dtype)) TryFused(before, after, info, dtype, &found);
   std::stable_sort(found.begin(), found.end(), [&info](const Explained& a, const Explained& b) {
     if (a.reproduces != b.reproduces) return a.reproduces;

@@ -10,9 +10,6 @@
 
 namespace plumb {
 
-// Of every library, in the order in which they are tried.
-const std::vector<Convention>& AllConventions();
-
 struct PictureDifference {
   double max_abs = 0, sum_abs = 0;
   int64_t differing = 0, count = 0, worst = -1;

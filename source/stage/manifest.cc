@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/json.h"
@@ -134,6 +135,25 @@ Status ReadStageEntry(const Json& json, const std::string& where, StageRecord* s
 
 }  // namespace
 
+Result<std::vector<int>> PlacesRead(const std::vector<StageRecord>& before, const StageInfo& info) {
+  const StageValue* of = info.Find("of");
+  const int last = static_cast<int>(before.size()) - 1;
+  if (of == nullptr) return last < 0 ? std::vector<int>() : std::vector<int>{last};
+  std::vector<int> places;
+  for (size_t begin = 0; begin <= of->text.size();) {
+    const size_t end = std::min(of->text.find(", ", begin), of->text.size());
+    const std::string name = of->text.substr(begin, end - begin);
+    int at = last;
+    while (at >= 0 && before[static_cast<size_t>(at)].name != name) --at;
+    if (at < 0)
+      return Status::CorruptModel(
+          fmt::format("its parameter 'of' says '{}', and no stage before it is called so", name));
+    places.push_back(at);
+    begin = end + 2;
+  }
+  return places;
+}
+
 std::string FormatStageManifest(const StageSample& sample, const std::vector<std::string>& errors) {
   Json json{{"format", "plumb-dump"}, {"version", 1}, {"sample", sample.name}, {"complete", errors.empty()}};
   json["errors"] = errors;
@@ -173,9 +193,13 @@ Result<StageSample> ParseStageManifest(std::string_view text, const std::string&
   const auto complete = json.find("complete");
   sample.complete = complete == json.end() || !complete->is_boolean() || complete->get<bool>();
   for (const Json& entry : *files) {
-    sample.stages.emplace_back();
-    PLUMB_RETURN_IF_ERROR(
-        ReadStageEntry(entry, fmt::format("{}, entry {}", file, sample.stages.size()), &sample.stages.back()));
+    StageRecord stage;
+    const std::string where = fmt::format("{}, entry {}", file, sample.stages.size() + 1);
+    PLUMB_RETURN_IF_ERROR(ReadStageEntry(entry, where, &stage));
+    auto reads = PlacesRead(sample.stages, stage.info);
+    if (!reads.ok()) return reads.status().AddContext(where);
+    stage.reads = *std::move(reads);
+    sample.stages.push_back(std::move(stage));
   }
   return sample;
 }

@@ -18,6 +18,10 @@ std::string FormatStageManifest(const StageSample& sample, const std::vector<std
 // StageRecord::path is the file's name alone. `path` stands in errors: CorruptModel with the entry and the field.
 Result<StageSample> ParseStageManifest(std::string_view text, const std::string& path);
 
+// The places of the stages that one behind `before` reads: the last of them, or those that its parameter "of" names, of
+// equal names the last. CorruptModel: no stage is called so.
+Result<std::vector<int>> PlacesRead(const std::vector<StageRecord>& before, const StageInfo& info);
+
 // ReadStages without its broken samples, whose errors are handed out; of a sample's own folder its error is returned.
 Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<Status>* broken);
 

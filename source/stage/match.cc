@@ -8,7 +8,7 @@ namespace plumb {
 
 Result<std::vector<StageMatch>> MatchStage(const Tensor& before, const StageRecord& stage, const Tensor& after) {
   const std::optional<Picture> from = PictureOf(before, LayoutOf(before.shape(), ""));
-  const std::optional<Picture> to = PictureOf(after, LayoutOf(after.shape(), stage.info.layout));
+  const std::optional<Picture> to = PictureOf(after, stage);
   for (const auto& [picture, tensor] : {std::pair(&from, &before), {&to, &after}}) {
     if (!picture->has_value())
       return Status::InvalidArgument(
@@ -16,7 +16,9 @@ Result<std::vector<StageMatch>> MatchStage(const Tensor& before, const StageReco
                       tensor->shape().ToString()));
   }
   std::vector<StageMatch> matches;
-  for (const Explained& one : ExplainPicture(*from, *to, stage.info, after.dtype())) {
+  StageInfo info = stage.info;
+  info.kind = stage.kind;
+  for (const Explained& one : ExplainPicture(*from, *to, info, after.dtype())) {
     matches.push_back(
         {one.convention.name, one.convention.code, one.reproduces, one.difference.max_abs, one.difference.differing});
   }

@@ -10,7 +10,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <memory>
+#include <set>
 
 #include "base/text.h"
 #include "stage/boxes.h"
@@ -28,15 +29,36 @@ constexpr double kUsualOverlaps[] = {0.3, 0.4, 0.45, 0.5, 0.6, 0.65, 0.7};
 constexpr int64_t kMostCandidates = 100000;
 constexpr int64_t kManyPairs = 5000000;  // of candidates and kept ones: then only the usual rules are tried
 
-bool Overlaps(const Suppression& rule, const float* kept, const float* row) {
+// Rows that were kept, to tell what rounding made of an overlap at the threshold; null: as it is computed here.
+using KeptRows = std::set<std::vector<float>>;
+
+KeptRows KeptOf(const Picture& picture) {
+  KeptRows rows;
+  for (int64_t h = 0; h < picture.height; ++h) rows.emplace(picture.Row(h), picture.Row(h) + picture.width);
+  return rows;
+}
+
+// Boxes of a grid have overlaps of exactly 1/2, and what float32 makes of their corners and areas does not: each
+// program rounds them to another side. Corners that are small whole numbers are exact in every program.
+constexpr double kNearOverlap = 2e-6;
+
+bool IsExact(const float* row) {
+  return std::all_of(row, row + 4,
+                     [](float corner) { return std::floor(corner) == corner && std::fabs(corner) < 2048; });
+}
+
+bool Overlaps(const Suppression& rule, const Picture& rows, int64_t better, int64_t at, const KeptRows* wanted) {
+  const float *kept = rows.Row(better), *row = rows.Row(at);
   const double overlap = BoxOverlap(kept, row, rule.inclusive ? 1.0f : 0.0f);
+  const bool near = std::fabs(overlap - rule.overlap) < kNearOverlap && !(IsExact(kept) && IsExact(row));
+  if (wanted != nullptr && near) return wanted->count(std::vector<float>(row, row + rows.width)) == 0;
   // In float32, as the libraries compare.
   const auto narrow = static_cast<float>(overlap), limit = static_cast<float>(rule.overlap);
   return rule.overlap_equal ? narrow >= limit : narrow > limit;
 }
 
 // At most `enough` rows: more is known to be wrong.
-Picture Suppressed(const Picture& rows, const Suppression& rule, int64_t enough) {
+Picture Suppressed(const Picture& rows, const Suppression& rule, int64_t enough, const KeptRows* wanted) {
   std::vector<int64_t> order;
   for (int64_t h = 0; h < rows.height; ++h) {
     const double score = static_cast<double>(rows.Row(h)[4]);
@@ -52,7 +74,7 @@ Picture Suppressed(const Picture& rows, const Suppression& rule, int64_t enough)
       break;
     const bool goes = std::any_of(kept.begin(), kept.end(), [&](int64_t better) {
       const bool apart = rule.by_class && rows.width > 5 && rows.Row(better)[5] != rows.Row(row)[5];
-      return !apart && Overlaps(rule, rows.Row(better), rows.Row(row));
+      return !apart && Overlaps(rule, rows, better, row, wanted);
     });
     if (!goes) kept.push_back(row);
   }
@@ -79,14 +101,15 @@ std::string Code(const Suppression& rule) {
                        : fmt::format("torchvision.ops.nms(boxes, scores, {})", Number(rule.overlap, 3));
 }
 
-Convention SuppressionRow(const Suppression& rule) {
-  return {Words(rule), Words(rule), Code(rule),
-          [rule](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
-            if (before.channels != 1 || before.width < 5 || before.width > 6 || before.width != target.width ||
-                before.height > kMostCandidates)
-              return std::nullopt;
-            return Suppressed(before, rule, before.height);
-          }};
+Convention SuppressionRow(const Suppression& rule, std::shared_ptr<const KeptRows> wanted) {
+  return {
+      Words(rule), Words(rule), Code(rule),
+      [rule, wanted = std::move(wanted)](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+        if (before.channels != 1 || before.width < 5 || before.width > 6 || before.width != target.width ||
+            before.height > kMostCandidates)
+          return std::nullopt;
+        return Suppressed(before, rule, before.height, wanted.get());
+      }};
 }
 
 std::vector<double> Said(const StageInfo& info, std::initializer_list<const char*> names) {
@@ -101,6 +124,7 @@ std::vector<double> Said(const StageInfo& info, std::initializer_list<const char
 void AddSuppressions(const Picture& before, const Picture& after, double overlap, double score, bool cut,
                      std::vector<Convention>* found) {
   const PictureTarget target = {after.height, after.width, 1, false, nullptr};
+  const auto wanted = std::make_shared<const KeptRows>(KeptOf(after));
   const int rules = before.height * after.height > kManyPairs ? 2 : 32;
   for (int bits = 0; bits < rules; ++bits) {
     const bool by_class = (bits & 1) != 0, equal = (bits & 8) != 0;
@@ -111,10 +135,10 @@ void AddSuppressions(const Picture& before, const Picture& after, double overlap
     rule.overlap_equal = (bits & 4) != 0;
     rule.score_equal = equal;
     rule.ties_from_back = (bits & 16) != 0;
-    const int64_t kept = Suppressed(before, rule, after.height + 1).height;
+    const int64_t kept = Suppressed(before, rule, after.height + 1, wanted.get()).height;
     if (kept != after.height && !(cut && kept > after.height)) continue;
     rule.most = kept > after.height ? after.height : 0;
-    const Convention row = SuppressionRow(rule);
+    const Convention row = SuppressionRow(rule, wanted);
     if (row.run(before, target)->values == after.values) found->push_back(row);
   }
 }

@@ -71,6 +71,14 @@ std::optional<Picture> PictureOf(const Tensor& tensor, const PictureLayout& layo
   return picture;
 }
 
+std::optional<Picture> PictureOf(const Tensor& tensor, const StageRecord& stage) {
+  if (stage.kind == "text" && tensor.shape().rank() == 1) {
+    const auto row = tensor.Reshaped(Shape{1, tensor.NumElements()});
+    return row.ok() ? PictureOf(*row, LayoutOf(row->shape(), "HW")) : std::nullopt;
+  }
+  return PictureOf(tensor, LayoutOf(tensor.shape(), stage.info.layout));
+}
+
 Picture ChannelsSwapped(const Picture& picture) {
   Picture swapped = picture;
   if (picture.channels < 3) return swapped;

@@ -36,6 +36,8 @@ struct PictureLayout {
 PictureLayout LayoutOf(const Shape& shape, const std::string& words);
 // Nothing: it is no picture (a batch of several, no three axes, more than 2^28 values).
 std::optional<Picture> PictureOf(const Tensor& tensor, const PictureLayout& layout);
+// The same, of a stage: a text of one axis is a row.
+std::optional<Picture> PictureOf(const Tensor& tensor, const StageRecord& stage);
 // Channels the other way round (three or four of them: alpha stays).
 Picture ChannelsSwapped(const Picture& picture);
 // Rows and columns of a part. REQUIRES: it lies within.

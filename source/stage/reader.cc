@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "plumb/tensor_file.h"
+#include "stage/coco.h"
 #include "stage/manifest.h"
 
 namespace plumb {
@@ -43,6 +45,10 @@ Result<std::vector<StageSample>> ReadStages(const std::string& folder) {
 
 Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<Status>* broken) {
   std::error_code error;
+  if (EndsWith(folder, ".json") && fs::is_regular_file(folder, error)) {
+    PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(folder, kMaxStageManifest));
+    return ParseCoco(bytes.text(), folder);
+  }
   if (!fs::is_directory(folder, error))
     return Status::NotFound(fmt::format("there is no folder '{}' of stages (DUMP_STAGE_DIR makes one)", folder));
   std::vector<StageSample> samples;
@@ -76,6 +82,7 @@ Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std
 }
 
 Result<Tensor> LoadStage(const StageRecord& stage) {
+  if (!stage.values.empty()) return stage.values;
   TensorHints hints;
   hints.dtype = stage.dtype;
   hints.shape = stage.shape;

@@ -69,6 +69,9 @@ class StageRecorder {
       return Status::InvalidArgument(
           fmt::format("sample '{}' has {} stages already: BeginSample begins another", sample_.name, kMaxStages));
     StageRecord stage;
+    auto reads = PlacesRead(sample_.stages, info);
+    if (!reads.ok()) return Status::InvalidArgument(fmt::format("stage '{}': {}", name, reads.status().message()));
+    stage.reads = *std::move(reads);
     stage.name = name;
     stage.info = info;
     stage.kind = info.kind.empty() ? StageKind(name) : info.kind;

@@ -86,8 +86,8 @@ std::string Names(const std::vector<std::string>& names) {
 std::string AnswerText(const StageSampleReport& sample) {
   const StageAnswer& answer = sample.answer;
   if (!answer.known) return "";
-  std::string text = fmt::format("answer: top-1 of '{}' {} -> {}{}", Printable(answer.stage), answer.original,
-                                 answer.port, answer.same ? ", the same" : "");
+  std::string text = fmt::format("answer: {}'{}' {} -> {}{}", answer.top ? "top-1 of " : "", Printable(answer.stage),
+                                 answer.original, answer.port, answer.same ? ", the same" : "");
   if (sample.first_guilty < 0) return text;
   const std::string guilty = Printable(sample.rows[static_cast<size_t>(sample.first_guilty)].stage);
   if (!answer.mended.empty()) {

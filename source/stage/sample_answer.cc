@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "check/core/metrics.h"
+#include "stage/answer.h"
 #include "stage/sample_diff.h"
 
 namespace plumb {
@@ -33,16 +34,9 @@ Result<Tensor> AsStage(const Picture& picture, const StageRecord& stage) {
 
 }  // namespace
 
-int SampleDiff::PairOfPort(int j) const {
-  for (size_t row = 0; row < pairs_.size(); ++row) {
-    if (pairs_[row].second == j) return static_cast<int>(row);
-  }
-  return -1;
-}
-
 // With the network's input known: of the network itself, or of the original where that is its own input.
 Status SampleDiff::AnswerOfInput(const Picture& input, int j, std::string* answer, std::string* why) {
-  if (options_.model) {
+  if (options_.model && report_.answer.top) {
     PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, AsStage(input, port_.stage(j)));
     PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, options_.model(tensor));
     for (const Tensor& output : outputs) {
@@ -53,12 +47,13 @@ Status SampleDiff::AnswerOfInput(const Picture& input, int j, std::string* answe
       return Status::Ok();
     }
   }
-  const int row = PairOfPort(j);
-  if (row < 0) return Status::Ok();
-  const std::optional<Picture> wanted = original_.AsPicture(pairs_[static_cast<size_t>(row)].first);
+  const auto row = row_of_port_.find(j);
+  if (row == row_of_port_.end()) return Status::Ok();
+  const int paired = pairs_[row->second].first;
+  const std::optional<Picture> wanted = original_.AsPicture(paired);
   if (!wanted.has_value()) return Status::Ok();
   const PictureDifference difference = ComparePictures(input, *wanted);
-  const DType dtype = original_.stage(pairs_[static_cast<size_t>(row)].first).dtype;
+  const DType dtype = original_.stage(paired).dtype;
   if (!difference.comparable) return Status::Ok();
   if (difference.max_abs > ReplayBound(*wanted, dtype)) {
     *why = fmt::format("the network's input then still differs by {}", Number(difference.max_abs, 4));
@@ -73,17 +68,20 @@ Status SampleDiff::FollowMended(size_t guilty, bool all, std::string* answer, st
   const auto [i, j] = pairs_[guilty];
   const Explained* mend = original_.Convention(i);
   std::optional<Picture> value;
-  if (j == 0) {
+  if (port_.Before(j) < 0) {
     value = original_.AsPicture(i);
-  } else if (const auto before = port_.AsPicture(j - 1); before.has_value() && mend != nullptr) {
+  } else if (const auto before = port_.AsPicture(port_.Before(j)); before.has_value() && mend != nullptr) {
     PictureTarget target = original_.TargetOf(i);
     value = mend->convention.run(*before, target);
   }
-  for (int next = j + 1; value.has_value() && next < port_.size(); ++next) {
-    if (port_.stage(next).kind == "model") return AnswerOfInput(*value, next - 1, answer, why);
-    const int row = PairOfPort(next);
-    const bool mends = all && row >= 0 && report_.rows[static_cast<size_t>(row)].verdict == StageVerdict::kIntroduced;
-    const int other = row < 0 ? -1 : pairs_[static_cast<size_t>(row)].first;
+  for (int next = j + 1, last = j; value.has_value() && next < port_.size(); ++next) {
+    if (port_.Before(next) != last) continue;
+    if (port_.stage(next).kind == "model") return AnswerOfInput(*value, last, answer, why);
+    last = next;
+    const auto row = row_of_port_.find(next);
+    const bool mends =
+        all && row != row_of_port_.end() && report_.rows[row->second].verdict == StageVerdict::kIntroduced;
+    const int other = row == row_of_port_.end() ? -1 : pairs_[row->second].first;
     const Explained* step = mends ? original_.Convention(other) : port_.Convention(next);
     if (step == nullptr) {
       *why = fmt::format("stage '{}' is none that can be replayed", port_.stage(next).name);
@@ -101,13 +99,14 @@ Status SampleDiff::TellAnswer() {
     const auto [i, j] = pairs_[row];
     PLUMB_ASSIGN_OR_RETURN(const Tensor ours, original_.Values(i));
     PLUMB_ASSIGN_OR_RETURN(const Tensor theirs, port_.Values(j));
-    const auto a = AnswerOf(ours, original_.stage(i).kind), b = AnswerOf(theirs, port_.stage(j).kind);
-    if (!a.has_value() || !b.has_value()) continue;
+    const auto both = CompareAnswers(ours, theirs, original_.stage(i).kind, options_.tolerance);
+    if (!both.has_value()) continue;
     answer.known = true;
     answer.stage = original_.stage(i).name;
-    answer.original = a->text();
-    answer.port = b->text();
-    answer.same = a->index == b->index;
+    answer.original = both->original;
+    answer.port = both->port;
+    answer.same = both->same;
+    answer.top = both->top;
   }
   if (!answer.known || report_.first_guilty < 0) return Status::Ok();
   const auto first = static_cast<size_t>(report_.first_guilty);

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "check/cause/signature.h"
 #include "check/core/metrics.h"
-#include "stage/boxes.h"
+#include "stage/answer.h"
 
 namespace plumb {
 namespace {
@@ -54,7 +54,8 @@ void SampleDiff::Measure(const Values& values, int i, int j, StageRow* row) cons
   row->original_shape = values.original.shape();
   row->port_shape = values.port.shape();
   row->count = values.original.NumElements();
-  if (values.original_picture.has_value() && values.port_picture.has_value()) {
+  const bool pictures = values.original_picture.has_value() && values.port_picture.has_value();
+  if (pictures && row->original_shape.rank() > 1) {  // a text of one axis is a row of values
     const Picture &a = *values.original_picture, &b = *values.port_picture;
     const PictureDifference difference = ComparePictures(a, b);
     if (difference.comparable) {
@@ -120,13 +121,11 @@ Status SampleDiff::Run() {
     original_.TurnToRgb();
     port_.TurnToRgb();
   }
-  bool same_before = true;
   for (const auto& [i, j] : pairs_) {
     PLUMB_ASSIGN_OR_RETURN(const Values values, Load(i, j));
     StageRow row;
     Measure(values, i, j, &row);
-    PLUMB_RETURN_IF_ERROR(JudgeRow(values, i, j, same_before, &row));
-    same_before = row.verdict == StageVerdict::kAligned && row.differing == 0;
+    PLUMB_RETURN_IF_ERROR(JudgeRow(values, i, j, HadTheSame(i, j), &row));
     report_.rows.push_back(std::move(row));
   }
   for (const StageVerdict wanted : {StageVerdict::kIntroduced, StageVerdict::kDiffers}) {
@@ -137,18 +136,39 @@ Status SampleDiff::Run() {
   return TellAnswer();
 }
 
+// Whether the stages that both read had the same values. One that the other side lacks is passed over.
+bool SampleDiff::HadTheSame(int i, int j) const {
+  const auto row_of = [](const std::map<int, size_t>& rows, const StageSide& side, int place) {
+    for (int at = place; at >= 0; at = side.Before(at)) {
+      const auto found = rows.find(at);
+      if (found != rows.end()) return static_cast<int>(found->second);
+    }
+    return -1;
+  };
+  const std::vector<int>&ours = original_.stage(i).reads, &theirs = port_.stage(j).reads;
+  const bool named = original_.stage(i).info.Find("of") != nullptr || port_.stage(j).info.Find("of") != nullptr;
+  if (named && ours.size() != theirs.size()) return false;
+  for (size_t k = 0; k < ours.size(); ++k) {
+    const int row = row_of(row_of_original_, original_, ours[k]);
+    if (named && row_of(row_of_port_, port_, theirs[k]) != row) return false;
+    if (row < 0) continue;
+    const StageRow& before = report_.rows[static_cast<size_t>(row)];
+    if (before.verdict != StageVerdict::kAligned || before.differing != 0) return false;
+  }
+  return true;
+}
+
 Status SampleDiff::JudgeRow(const Values& values, int i, int j, bool same_before, StageRow* row) {
   if (row->max_abs <= Bound(values, *row, i)) {
     row->verdict = StageVerdict::kAligned;
     return Status::Ok();
   }
   if (IsNetwork(row->kind)) return JudgeNetwork(values, i, j, same_before, row);
-  if (values.original_picture.has_value() && values.port_picture.has_value() && row->kind == "detections") {
-    const auto sets = CompareDetections(*values.original_picture, *values.port_picture);
-    if (sets.has_value()) row->reason = sets->text();
-    const bool same = sets.has_value() && sets->only_a + sets->only_b == 0 && sets->smallest_overlap > 0.99 &&
-                      sets->largest_score <= options_.tolerance;
-    if (same) {
+  const auto answers = CompareAnswers(values.original, values.port, row->kind, options_.tolerance);
+  if (answers.has_value() && !answers->detail.empty()) {
+    row->reason = answers->detail;
+    // A mask of the very same scores is the same in every pixel.
+    if (answers->same && !(row->kind == "mask" && same_before)) {
       row->verdict = StageVerdict::kAligned;
       return Status::Ok();
     }
@@ -165,12 +185,12 @@ Status SampleDiff::JudgeNetwork(const Values& values, int i, int j, bool same_be
         "the network itself: it had the original's input, so a check of its layers (model_check) names the guilty one";
     return Status::Ok();
   }
-  if (!options_.model || j == 0) {
+  if (!options_.model || port_.Before(j) < 0) {
     row->verdict = StageVerdict::kDiffers;
     row->reason = "its input differs; the network's file tells whether it adds to that";
     return Status::Ok();
   }
-  PLUMB_ASSIGN_OR_RETURN(const Tensor input, port_.Values(j - 1));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor input, port_.Values(port_.Before(j)));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, options_.model(input));
   for (const Tensor& output : outputs) {
     if (output.NumElements() != values.port.NumElements()) continue;
@@ -188,9 +208,9 @@ Status SampleDiff::JudgeNetwork(const Values& values, int i, int j, bool same_be
 
 // Class numbers that are the places of the largest scores before them are computed as they should be.
 bool SampleDiff::JudgeClasses(const Values& values, int i, int j, StageRow* row) {
-  if (i == 0 || j == 0 || IsFloat(values.port.dtype())) return false;
+  if (original_.Before(i) < 0 || port_.Before(j) < 0 || IsFloat(values.port.dtype())) return false;
   const auto is_top = [](StageSide* side, int index, const Tensor& classes) {
-    const auto scores = side->Values(index - 1);
+    const auto scores = side->Values(side->Before(index));
     if (!scores.ok() || classes.NumElements() == 0) return false;
     int64_t larger = 0;
     const auto chosen = static_cast<int64_t>(classes.ValueAt(0));
@@ -217,15 +237,16 @@ void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_bef
                       : fmt::format("the same convention: {}, and {}", row->original_does, row->port_does);
     return;
   }
-  if (i == 0 || j == 0 || same_before) {
+  if (original_.Before(i) < 0 || port_.Before(j) < 0 || same_before) {
     row->verdict = StageVerdict::kIntroduced;
     return Blame(values, i, j, row);
   }
-  const std::optional<Picture> before = port_.AsPicture(j - 1);
+  const std::optional<Picture> before = port_.AsPicture(port_.Before(j));
   if (ours == nullptr || !before.has_value() || !values.port_picture.has_value()) {
     row->verdict = same_way ? StageVerdict::kInherited : StageVerdict::kDiffers;
     if (row->verdict == StageVerdict::kDiffers) {
-      row->reason = "what is before it differs, and the original's stage is none that can be replayed";
+      row->reason += row->reason.empty() ? "" : "; ";
+      row->reason += "what is before it differs, and the original's stage is none that can be replayed";
       Blame(values, i, j, row);
     }
     return;

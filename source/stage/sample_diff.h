@@ -5,6 +5,7 @@
 #ifndef PLUMB_STAGE_SAMPLE_DIFF_H_
 #define PLUMB_STAGE_SAMPLE_DIFF_H_
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,10 @@ class SampleDiff {
       : original_(original), port_(port), pairs_(std::move(pairs)), others_(others), options_(options) {
     report_.original = original.name;
     report_.port = port.name;
+    for (size_t row = 0; row < pairs_.size(); ++row) {
+      row_of_original_[pairs_[row].first] = row;
+      row_of_port_[pairs_[row].second] = row;
+    }
   }
 
   Status Run();
@@ -35,6 +40,7 @@ class SampleDiff {
   Result<Values> Load(int i, int j);
   void Measure(const Values& values, int i, int j, StageRow* row) const;
   double Bound(const Values& values, const StageRow& row, int i) const;
+  bool HadTheSame(int i, int j) const;
   Status JudgeRow(const Values& values, int i, int j, bool same_before, StageRow* row);
   Status JudgeNetwork(const Values& values, int i, int j, bool same_before, StageRow* row);
   void JudgeByReplay(const Values& values, int i, int j, bool same_before, StageRow* row);
@@ -47,10 +53,10 @@ class SampleDiff {
   // does.
   Status FollowMended(size_t row, bool all, std::string* answer, std::string* why);
   Status AnswerOfInput(const Picture& input, int j, std::string* answer, std::string* why);
-  int PairOfPort(int j) const;
 
   StageSide original_, port_;
   std::vector<std::pair<int, int>> pairs_;
+  std::map<int, size_t> row_of_original_, row_of_port_;  // by place
   const std::vector<StageSample>& others_;
   const StageDiffOptions& options_;
   StageSampleReport report_;

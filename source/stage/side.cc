@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stage/side.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <cmath>
 
-#include "base/text.h"
 #include "stage/decode.h"
 
 namespace plumb {
@@ -29,7 +25,7 @@ std::optional<Picture> StageSide::AsPicture(int index) {
   if (index < 0 || index >= size()) return std::nullopt;
   const auto values = Values(index);
   if (!values.ok()) return std::nullopt;
-  std::optional<Picture> picture = PictureOf(*values, LayoutOf(values->shape(), stage(index).info.layout));
+  std::optional<Picture> picture = PictureOf(*values, stage(index));
   if (turns_ && picture.has_value() && ColorOf(index).substr(0, 3) == "BGR") return ChannelsSwapped(*picture);
   return picture;
 }
@@ -41,8 +37,16 @@ bool StageSide::SaysOrder() const {
   });
 }
 
+// What a network reads is compared as it is: its numbers have the order that they have.
+bool StageSide::FeedsNetwork(int index) const {
+  return std::any_of(sample_.stages.begin(), sample_.stages.end(), [index](const StageRecord& stage) {
+    return stage.kind == "model" && !stage.reads.empty() && stage.reads[0] == index;
+  });
+}
+
 std::string StageSide::ColorOf(int index) const {
-  for (int at = index; at >= 0; --at) {
+  if (FeedsNetwork(index)) return "";
+  for (int at = index; at >= 0; at = Before(at)) {
     if (!stage(at).info.color.empty()) return stage(at).info.color;
     if (stage(at).kind == "colour") return "";
   }
@@ -68,9 +72,10 @@ const StageSide::Found& StageSide::Search(int index) {
   const std::optional<Picture> after = AsPicture(index);
   if (!after.has_value()) return found;
   std::vector<Explained> all;
-  if (index == 0) {
-    all = ExplainDecode(stage(0), *after);
-  } else if (const std::optional<Picture> before = AsPicture(index - 1)) {
+  if (stage(index).reads.size() > 1) return found;  // nothing that is known reads two
+  if (Before(index) < 0) {
+    all = ExplainDecode(stage(index), *after);
+  } else if (const std::optional<Picture> before = AsPicture(Before(index))) {
     all = ExplainPicture(*before, *after, stage(index).info, stage(index).dtype);
   }
   if (all.empty()) return found;
@@ -92,41 +97,6 @@ const Explained* StageSide::Nearest(int index) {
   if (index < 0) return nullptr;
   const Found& found = Search(index);
   return found.nearest.has_value() ? &*found.nearest : nullptr;
-}
-
-std::string TopAnswer::text() const {
-  if (numbers) return fmt::format("#{}", index);
-  return fmt::format("#{} {}", index, Number(value, 4));
-}
-
-std::optional<TopAnswer> AnswerOf(const Tensor& values, const std::string& kind) {
-  const int64_t count = values.NumElements();
-  if (count == 0) return std::nullopt;
-  TopAnswer answer;
-  if (kind == "classes" && !IsFloat(values.dtype())) {
-    answer.numbers = true;
-    answer.index = static_cast<int64_t>(values.ValueAt(0));
-    return answer;
-  }
-  const bool scores = kind == "scores" || kind == "model";
-  const int64_t classes = values.shape().rank() == 0 ? 1 : values.shape()[values.shape().rank() - 1];
-  int64_t length = classes;
-  if (values.shape().rank() == 4 && values.shape().CountFrom(2) == 1) length = values.shape()[1];  // [1,C,1,1]
-  if (!scores || length < 2 || length != count) return std::nullopt;
-  double second = -HUGE_VAL;
-  answer.value = -HUGE_VAL;
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = values.ValueAt(i);
-    if (value > answer.value) {
-      second = answer.value;
-      answer.value = value, answer.index = i;
-    } else if (value > second) {
-      second = value;
-    }
-  }
-  if (answer.index < 0) return std::nullopt;
-  answer.margin = answer.value - second;
-  return answer;
 }
 
 }  // namespace plumb

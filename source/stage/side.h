@@ -23,6 +23,8 @@ class StageSide {
   // Whether a stage says the order of its channels.
   bool SaysOrder() const;
   const StageRecord& stage(int index) const { return sample_.stages[static_cast<size_t>(index)]; }
+  // The place of the (first) stage that it reads, or -1.
+  int Before(int index) const { return stage(index).reads.empty() ? -1 : stage(index).reads[0]; }
   Result<Tensor> Values(int index);
   // Nothing: it is no picture.
   std::optional<Picture> AsPicture(int index);
@@ -39,21 +41,13 @@ class StageSide {
   const Found& Search(int index);
   // As the stage says it, or the last one before that did; one that changes colours begins anew.
   std::string ColorOf(int index) const;
+  bool FeedsNetwork(int index) const;
 
   const StageSample& sample_;
   bool turns_ = false;
   std::map<int, Tensor> values_;
   std::map<int, Found> found_;
 };
-
-// top-1 of scores or logits along the last axis; or of class numbers, the first.
-struct TopAnswer {
-  int64_t index = -1;
-  double value = 0, margin = 0;
-  bool numbers = false;  // `index` is what the tensor holds
-  std::string text() const;
-};
-std::optional<TopAnswer> AnswerOf(const Tensor& values, const std::string& kind);
 
 }  // namespace plumb
 

@@ -7,7 +7,9 @@
 #include <cmath>
 
 #include "stage/boxes.h"
+#include "stage/conventions.h"
 #include "stage/explain.h"
+#include "stage/masks.h"
 #include "stage/resample.h"
 
 namespace plumb {
@@ -159,6 +161,36 @@ TEST(Explain, NoConventionIsNamedForNoise) {
   for (size_t i = 0; i < before.values.size(); ++i) before.values[i] = static_cast<float>((i * 37) % 256);
   for (size_t i = 0; i < after.values.size(); ++i) after.values[i] = static_cast<float>((i * 101 + 13) % 256);
   for (const Explained& one : ExplainPicture(before, after, StageInfo(), DType::kU8)) EXPECT_FALSE(one.reproduces);
+}
+
+TEST(Conventions, MasksOverlapByTheirPixels) {
+  const auto overlap = CompareMasks(RowOf({0, 1, 1, 0, 1}), RowOf({0, 1, 0, 1, 1}));
+  ASSERT_TRUE(overlap.has_value());
+  EXPECT_EQ(overlap->both, 2);
+  EXPECT_EQ(overlap->only_a, 1);
+  EXPECT_EQ(overlap->only_b, 1);
+  EXPECT_DOUBLE_EQ(overlap->share(), 0.5);
+  EXPECT_DOUBLE_EQ(CompareMasks(RowOf({0, 0}), RowOf({0, 0}))->share(), 1);
+  EXPECT_EQ(CompareMasks(RowOf({1, 2}), RowOf({1, 1}))->both, 1);  // another class is no overlap
+  EXPECT_FALSE(CompareMasks(RowOf({1}), RowOf({1, 1})).has_value());
+}
+
+TEST(Conventions, GreedyCtcMakesRepeatsOneAndThenRemovesBlanks) {
+  // The likeliest of each step: 1 1 0 1 2.
+  const Picture scores = {5, 3, 1, false, {0, 9, 0, 0, 9, 0, 9, 0, 0, 0, 9, 0, 0, 0, 9}};
+  StageInfo info;
+  info.kind = "text";
+  const auto name_of = [&](const Picture& after, const StageInfo& said) {
+    const auto found = ExplainPicture(scores, after, said, after.bytes ? DType::kU8 : DType::kI64);
+    return found.empty() || !found[0].reproduces ? "" : found[0].convention.name;
+  };
+  EXPECT_EQ(name_of(RowOf({1, 1, 2}, false), info), "CTC's greedy decoding, blank 0");
+  EXPECT_EQ(name_of(RowOf({1, 1, 1, 2}, false), info), "CTC's greedy decoding, blank 0, repeats not made one");
+  EXPECT_EQ(name_of(RowOf({1, 2}, false), info),
+            "CTC's greedy decoding, blank 0, blanks removed before repeats are made one");
+  EXPECT_EQ(name_of(RowOf({1, 0, 1}, false), info), "CTC's greedy decoding, blank 2");
+  info.parameters = {{"charset", "a\xC3\xA9"}};  // a, e with an acute accent
+  EXPECT_EQ(name_of(RowOf({'a', 'a', 0xC3, 0xA9}), info), "CTC's greedy decoding, blank 0");
 }
 
 }  // namespace

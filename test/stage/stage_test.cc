@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "plumb/inputs.h"
 #include "plumb/tool/file.h"
@@ -70,6 +72,7 @@ TEST_F(StageTest, KindsAreReadOutOfNames) {
   EXPECT_EQ(StageKind("Resize_2"), "resize");
   EXPECT_EQ(StageKind("Normalize"), "normalise");
   EXPECT_EQ(StageKind("decode_boxes"), "boxes");
+  EXPECT_EQ(StageKind("letterbox"), "letterbox");
   EXPECT_EQ(StageKind("imread"), "decode");
   EXPECT_EQ(StageKind("magic"), "");
 }
@@ -124,6 +127,102 @@ TEST_F(StageTest, StagesOfOtherNamesArePairedByKind) {
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->samples[0].rows.size(), 2u);
   EXPECT_EQ(report->aligned, 1);
+}
+
+constexpr const char* kPyramid =
+    R"({"files": [{"file": "0.npy", "blob": "decode", "shape": [4, 4, 3], "dtype": "u8"},
+                  {"file": "1.npy", "blob": "crop_0", "shape": [3, 3, 3], "dtype": "u8"},
+                  {"file": "2.npy", "blob": "crop_1", "shape": [3, 3, 3], "dtype": "u8",
+                   "parameters": {"of": "decode"}}]})";
+
+TEST_F(StageTest, AStageMayReadAnotherThanTheOneBeforeIt) {
+  const Tensor image = Bytes({4, 4, 3}, 5);
+  WriteSample(path("a"), kPyramid, {image, Part(image, 0, 0), Part(image, 1, 0)});
+  WriteSample(path("b"), kPyramid, {image, Part(image, 0, 1), Part(image, 1, 1)});
+  const auto samples = ReadStages(path("a"));
+  ASSERT_TRUE(samples.ok()) << samples.status().message();
+  EXPECT_EQ((*samples)[0].stages[1].reads, std::vector<int>{0});
+  EXPECT_EQ((*samples)[0].stages[2].reads, std::vector<int>{0});
+  const auto report = DiffStages(path("a"), path("b"));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  // Both had the same picture: the second does not inherit from the first.
+  EXPECT_EQ(report->samples[0].rows[1].verdict, StageVerdict::kIntroduced);
+  EXPECT_EQ(report->samples[0].rows[2].verdict, StageVerdict::kIntroduced);
+  std::string unknown = kPyramid;
+  unknown.replace(unknown.find("\"of\": \"decode\""), 14, "\"of\": \"crop_1\"");
+  WriteSample(path("c"), unknown, {image, Part(image, 0, 0), Part(image, 1, 0)});
+  const Status status = ReadStages(path("c")).status();
+  EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
+  EXPECT_NE(status.message().find("entry 3: its parameter 'of' says 'crop_1'"), std::string::npos) << status.message();
+  ::setenv("DUMP_STAGE_DIR", path("written").c_str(), 1);
+  ASSERT_TRUE(BeginSample("one").ok());
+  ASSERT_TRUE(Stage("decode", image).ok());
+  StageInfo info;
+  info.parameters = {{"of", "decod"}};
+  EXPECT_EQ(Stage("crop", image, info).code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(Stage("resize", image).ok());
+  info.parameters = {{"of", "decode, resize"}};
+  ASSERT_TRUE(Stage("blend", image, info).ok());
+  EXPECT_EQ((*ReadStages(path("written")))[0].stages[2].reads, (std::vector<int>{0, 1}));
+}
+
+constexpr const char* kText =
+    R"({"files": [{"file": "0.npy", "blob": "logit", "shape": [4, 3], "dtype": "f32"},
+                  {"file": "1.npy", "blob": "text", "shape": [SIZE], "dtype": "u8"}]})";
+
+Tensor TextOf(const std::string& text) {
+  Tensor tensor = Tensor::Create(DType::kU8, {static_cast<int64_t>(text.size())}).value();
+  std::copy(text.begin(), text.end(), tensor.data<uint8_t>());
+  return tensor;
+}
+
+TEST_F(StageTest, TextsAreComparedByEditDistance) {
+  Tensor scores = Tensor::Create(DType::kF32, {4, 3}).value();
+  const float values[] = {0, 9, 1, 0, 8, 0, 7, 0, 0, 0, 9, 0};  // 1 1 0 1: "aa" where 0 is the blank
+  std::copy(std::begin(values), std::end(values), scores.data<float>());
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::string manifest = kText;
+    manifest.replace(manifest.find("SIZE"), 4, std::to_string(text.size()));
+    WriteSample(path(name), manifest, {scores, TextOf(text)});
+  };
+  write("a", "kitten");
+  write("b", "sitting");
+  const auto report = DiffStages(path("a"), path("b"));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const StageSampleReport& sample = report->samples[0];
+  EXPECT_EQ(sample.rows[1].reason, "edit distance 3 of 6: 'kitten' and 'sitting'");
+  EXPECT_TRUE(sample.answer.known);
+  EXPECT_FALSE(sample.answer.top);
+  EXPECT_EQ(sample.answer.port, "'sitting'");
+  EXPECT_NE(FormatStageText(*report).find("answer: 'text' 'kitten' -> 'sitting'"), std::string::npos);
+}
+
+TEST_F(StageTest, DetectionsOfCocoAreComparedImageByImage) {
+  const auto write = [&](const std::string& name, const std::string& text) { std::ofstream(path(name)) << text; };
+  write("a.json",
+        R"([{"image_id": 7, "category_id": 1, "bbox": [10, 20, 30, 40], "score": 0.5},
+            {"image_id": 8, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 0.75}])");
+  write("b.json", R"([{"image_id": 7, "category_id": 1, "bbox": [10, 20, 30, 40], "score": 0.5}])");
+  const auto same = DiffStages(path("a.json"), path("a.json"));
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_EQ(same->aligned, 2);
+  const auto report = DiffStages(path("a.json"), path("b.json"));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->aligned, 1);
+  EXPECT_EQ(report->different, 1);
+  EXPECT_EQ(report->samples[1].original, "8");
+  EXPECT_EQ(report->samples[1].answer.original, "1 box, the best 0.75");
+  EXPECT_EQ(report->samples[1].answer.port, "no box");
+  write("moved.json", R"([{"image_id": 7, "category_id": 1, "bbox": [10, 20, 30, 20], "score": 0.5}])");
+  const auto moved = DiffStages(path("b.json"), path("moved.json"));
+  ASSERT_TRUE(moved.ok()) << moved.status().message();
+  EXPECT_EQ(moved->different, 1);  // half of the box: an IoU of 0.5 is no partner
+  for (const char* broken : {"[1]", "{}", "[", R"([{"image_id": 1, "category_id": 1, "score": 1}])",
+                             R"([{"image_id": 1, "bbox": [1, 2, 3, 4], "score": 1}])",
+                             R"([{"image_id": null, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1}])"}) {
+    write("broken.json", broken);
+    EXPECT_EQ(ReadStages(path("broken.json")).status().code(), StatusCode::kCorruptModel) << broken;
+  }
 }
 
 TEST_F(StageTest, WhatANetworksImageOptionsDoIsWrittenDown) {

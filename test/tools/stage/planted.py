@@ -383,10 +383,55 @@ def boxes():
             ("boxes", sizes, corners, "boxes of centre and size (cx, cy, w, h) as corners")]
 
 
+def masks(modules):
+    def over(threshold, one=1):
+        return lambda x: ((x > threshold) * one).astype(np.uint8)
+    at_least = lambda x: (x >= 0.5).astype(np.uint8)  # noqa: E731
+    largest = lambda x: x.argmax(axis=-1).astype(np.uint8)  # noqa: E731
+    table = [("mask", over(0.5), over(0.0), "values > 0"), ("mask", over(0.5), at_least, "values >= 0.5"),
+             ("mask", at_least, over(0.3, 255), "values > 0.3"),
+             ("mask_classes", largest, lambda x: (x[..., 1] > 0.5).astype(np.uint8), "nothing that Plumb knows"),
+             ("mask_classes", lambda x: largest(x[..., ::-1]), largest, "a mask of the largest channel")]
+    if "cv2" not in modules:
+        return table
+    import cv2
+
+    def resized(method, cut_first=False):
+        def make(x):
+            if cut_first:
+                return cv2.resize((x > 0.5).astype(np.uint8), (96, 80), interpolation=method)
+            return (cv2.resize(x, (96, 80), interpolation=method) > 0.5).astype(np.uint8)
+        return make
+    base = resized(cv2.INTER_LINEAR)
+    return [*table, ("mask_resized", base, resized(cv2.INTER_CUBIC), "INTER_CUBIC, then a mask of values > 0.5"),
+            ("mask_resized", base, resized(cv2.INTER_NEAREST, True), "NEAREST, then a mask of values > 0.5"),
+            ("mask_resized", resized(cv2.INTER_NEAREST, True), base, "then a mask of values > 0.5")]
+
+
+def decoded(blank=0, repeats=False, blanks=False, first=False, less=0):
+    """Greedy CTC, with the usual mistakes."""
+    def decode(x):
+        path = x.argmax(axis=-1)
+        if first:
+            path = path[path != blank]
+        if not repeats:
+            path = path[np.r_[True, path[1:] != path[:-1]]]
+        return ((path if blanks else path[path != blank]) - less).astype(np.int64)
+    return decode
+
+
+def texts():
+    right = decoded()
+    return [("text", right, decoded(repeats=True), "repeats not made one"),
+            ("text", right, decoded(blanks=True), "blanks not removed"),
+            ("text", right, decoded(first=True), "blanks removed before repeats are made one"),
+            ("text", right, decoded(blank=9), "blank 9"), ("text", right, decoded(less=1), "each number 1 less")]
+
+
 def rows(modules, folder):
     return [*resizes(modules), *float_resizes(modules), *crops(), *orders(), *greys(modules), *alphas(),
             *frames(modules), *normalisations(), *quantisations(), *scores(), *letterboxes(modules),
-            *jpegs(modules, folder), *suppressions(), *boxes()]
+            *jpegs(modules, folder), *suppressions(), *boxes(), *masks(modules), *texts()]
 
 
 def before(stage):
@@ -411,4 +456,13 @@ def before(stage):
         return candidates()
     if stage == "boxes":
         return np.random.default_rng(6).uniform(20, 200, (50, 4)).astype(np.float32)
+    if stage in ("mask", "mask_resized"):
+        return np.floor(picture(28, 36)[..., 0] / np.float32(4)) / 64 - np.float32(0.125)
+    if stage == "mask_classes":
+        return picture(28, 36) / np.float32(256)
+    if stage == "text":
+        steps = np.random.default_rng(8).integers(0, 10, 60).repeat(2)
+        steps[20:26] = [4, 4, 0, 0, 4, 4]  # a blank between equal ones
+        noise = np.random.default_rng(9).normal(0, 1, (120, 10)).astype(np.float32)
+        return noise + 9 * np.eye(10, dtype=np.float32)[steps]
     return picture()
