@@ -4,6 +4,7 @@
 #ifndef PLUMB_REPORT_H_
 #define PLUMB_REPORT_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,16 @@ struct InputMatch {
 // "[0,3,5,7]": the element of that flat index (DiffMetrics::worst), as reports name it.
 std::string Coordinates(int64_t index, const Shape& shape);
 
+// The values of a network input.
+struct InputExtent {
+  std::string input;
+  double min = 0, max = 0;  // of those that are finite
+  int64_t not_finite = 0;
+};
+
+// One per input, by name.
+std::vector<InputExtent> ExtentsOf(const std::map<std::string, Tensor>& inputs);
+
 // What was checked, for the report's head and for the command that reproduces it.
 struct CheckedModel {
   std::string model;    // as given
@@ -33,6 +44,7 @@ struct CheckedModel {
   bool weights_generated = false;
   uint64_t seed = 1;
   std::vector<std::string> inputs;        // one line each: "data f32 [1,3,227,227]: generated, ..."
+  std::vector<InputExtent> input_ranges;  // of those whose values are known
   std::vector<InputMatch> input_matches;  // when several sources gave the input
   std::string tool_version;               // "Plumb 1.2.3"
   std::string precision = "HIGH";         // asked for; a run has the one that its device ran with

@@ -74,6 +74,7 @@ class Run:
         summary: the last sentence of its report: the first guilty layer and the command.
         layers: in execution order. first_wrong: the first guilty one, or None.
         notes: what the verdict rests on beyond the rule. judged_as: a subject's arithmetic.
+        rests_on: what was compared, on which inputs, what was not and why, the smallest faults that were visible.
         probe: whether being watched changed a subject's outputs (`plumb-golden --prove-probe`), or None.
         repeats: whether the subject's runtime computes the same again (`plumb-golden --runs`), or None.
     """
@@ -84,6 +85,7 @@ class Run:
         self.verdict: str = data["verdict"]
         self.summary: str = printable(data["summary"])
         self.notes: list[str] = data["notes"]
+        self.rests_on: list[str] = data["rests_on"]
         self.judged_as: str = data["judged_as"]
         self.probe: dict[str, Any] | None = data["probe"]
         self.repeats: list[dict[str, Any]] | None = data["repeats"]

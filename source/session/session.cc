@@ -277,6 +277,7 @@ CheckedModel Session::Describe() const {
   checked.weights_generated = graph.weights_generated;
   checked.seed = impl_->options.load.seed;
   checked.inputs = impl_->inputs.lines;
+  checked.input_ranges = ExtentsOf(impl_->inputs.values);
   checked.input_matches = impl_->matches;
   checked.tool_version = std::string("Plumb ") + Version();
   checked.notes = graph.notes;

@@ -3,6 +3,8 @@
 // integration, the whole command.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "check/report/util.h"
@@ -139,6 +141,68 @@ TEST(ReportForCi, ModelExplorerHasAValuePerTensor) {
   EXPECT_NE(data["results"]["layer0"]["bgColor"], data["results"]["layer1"]["bgColor"]);
   EXPECT_EQ(data["thresholds"].size(), 3u);
   EXPECT_TRUE(nlohmann::json::parse(FormatModelExplorer({}))["results"].empty());
+}
+
+// Six steps: three that are judged by a bound, one exact, two not tested.
+CheckResult Honest() {
+  CheckResult result;
+  RunReport run;
+  run.device = "X86";
+  const double faults[] = {1e-6, 3e-3, 2e-5, 0, 0, 0};
+  for (int i = 0; i < 6; ++i) {
+    run.layers.push_back(StepOf(i, i < 4 ? Verdict::kAligned : Verdict::kNotTested, 0.1));
+    run.layers.back().outputs[0].smallest_fault = faults[i];
+    run.layers.back().reason = i < 4 ? "" : "ran on NAIVE";
+  }
+  run.coverage = {4, 6, 40, 60, 0, 0, 1, 1, ""};
+  result.runs.push_back(run);
+  Tensor values = Tensor::Create(DType::kF32, Shape({3})).value();
+  const float of[] = {0.5f, -2, INFINITY};
+  std::copy(of, of + 3, values.data<float>());
+  result.checked.inputs = {"x f32 [3]: photo.npy", "x y f32 [3]: generated, uniform in [-1, 1)"};
+  result.checked.input_ranges = ExtentsOf({{"x", Tensor::Zeros(DType::kF32, Shape({3})).value()}, {"x y", values}});
+  return result;
+}
+
+TEST(ReportRestsOn, SaysWhatWasComparedOnWhatAndWhatWasNot) {
+  const CheckResult result = Honest();
+  const std::vector<std::string> expected = {
+      "compared: 4 of 6 steps, 40 of 60 values, 1 of 1 outputs (doc/check.md, The rule (measured))",
+      "on input x f32 [3]: photo.npy; its values: 0 to 0",
+      "on input x y f32 [3]: generated, uniform in [-1, 1); its values: -2 to 0.5, 1 not finite",
+      "not tested: 2 of 6 steps: 'layer4', 'layer5': ran on NAIVE",
+      "smallest gain error that would have been seen: any in 1 exact step, 0.003 at 'layer1', 2e-05 at 'layer2', 1e-06 "
+      "at 'layer0'"};
+  EXPECT_EQ(RestsOn(result.checked, result.runs[0]), expected);
+  RunReport all = result.runs[0];
+  all.layers.resize(3);
+  all.layers.push_back(StepOf(3, Verdict::kAligned, 0.1));
+  all.layers[3].outputs[0].smallest_fault = 1;
+  const std::vector<std::string> said = RestsOn({}, all);
+  EXPECT_EQ(said[1], "not tested: nothing");
+  EXPECT_EQ(said[2],
+            "smallest gain error that would have been seen: 2e-05 in the middle of all, at worst 1 at 'layer3', "
+            "0.003 at 'layer1', 2e-05 at 'layer2'");
+  EXPECT_EQ(RestsOn({}, {}).back(), "not tested: everything");
+}
+
+TEST(ReportRestsOn, EndsEveryReport) {
+  const CheckResult result = Honest();
+  ReportStyle wide;
+  wide.width = 1000;
+  const auto json = nlohmann::json::parse(FormatJson(result));
+  const auto sarif = nlohmann::json::parse(FormatSarif(result));
+  EXPECT_EQ(json["input_ranges"][1]["not_finite"], 1);
+  EXPECT_EQ(json["runs"][0]["rests_on"], sarif["runs"][0]["properties"]["restsOn"]["X86"]);
+  for (const std::string& sentence : RestsOn(result.checked, result.runs[0])) {
+    EXPECT_TRUE(Has(FormatText(result.checked, result.runs[0], wide), "\n" + sentence + "\n")) << sentence;
+    EXPECT_TRUE(Has(json["runs"][0]["rests_on"].dump(), nlohmann::json(sentence).dump())) << sentence;
+    EXPECT_TRUE(Has(FormatJunit(result), sentence + "\n")) << sentence;
+    EXPECT_TRUE(Has(FormatHtml(result), nlohmann::json(sentence).dump())) << sentence;
+  }
+  EXPECT_TRUE(Has(FormatMarkdown(result), "- not tested: 2 of 6 steps: 'layer4', 'layer5': ran on NAIVE\n"));
+  const std::string csv = FormatCsv(result.runs);
+  EXPECT_TRUE(Has(csv, ",smallest_fault\n") && Has(csv, ",0.003\n")) << csv;
 }
 
 TEST(ReportForCi, JsonHasTheWholeCommand) {

@@ -412,6 +412,7 @@ Status Run::WriteOutputs(const NamedValues& outputs, const NamedValues& referenc
 void Run::Describe(CheckedModel* checked) const {
   CheckedModel described = session_->Describe();
   described.inputs = inputs_.lines;
+  described.input_ranges = ExtentsOf(inputs_.values);
   for (const std::string& line : options_.model.constants.Lines()) described.inputs.push_back(line);
   described.precision = checked->precision;
   described.min_tested = checked->min_tested;

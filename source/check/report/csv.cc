@@ -36,22 +36,22 @@ std::string FormatCsv(const std::vector<RunReport>& runs) {
       "rel,"
       "introduced_cosine,introduced_snr_db,introduced_worst,inherited_max_abs,inherited_max_rel,inherited_cosine,"
       "inherited_snr_db,inherited_worst,nan,inf,expected_nan,expected_inf,seconds,conversion,naive_golden_max_abs,"
-      "device_golden_max_abs\n";
+      "device_golden_max_abs,smallest_fault\n";
   for (const RunReport& run : runs) {
     for (const LayerReport& layer : run.layers) {
       const std::string head = fmt::format("{},{},{},{},{},", run.device, layer.step.index, Quoted(layer.step.name),
                                            TypesOf(layer.step), layer.step.kernel);
       if (layer.outputs.empty()) {
         csv +=
-            fmt::format("{},,,{},{}{}\n", head, VerdictName(layer.verdict), Quoted(layer.reason), std::string(21, ','));
+            fmt::format("{},,,{},{}{}\n", head, VerdictName(layer.verdict), Quoted(layer.reason), std::string(22, ','));
       }
       for (const OutputReport& o : layer.outputs) {
-        csv +=
-            fmt::format("{}{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, Quoted(o.blob), DTypeName(o.dtype),
-                        Quoted(o.shape.ToString()), VerdictName(o.verdict), Quoted(o.reason), Number(o.excess, 9),
-                        Number(o.rms_excess, 9), Number(o.channel_excess, 9), Diff(o.introduced, o.shape),
-                        Diff(o.inherited, o.shape), o.introduced.nan_a, o.introduced.inf_a, o.introduced.nan_b,
-                        o.introduced.inf_b, Number(layer.device_seconds, 9), Golden(o.golden));
+        csv += fmt::format("{}{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", head, Quoted(o.blob),
+                           DTypeName(o.dtype), Quoted(o.shape.ToString()), VerdictName(o.verdict), Quoted(o.reason),
+                           Number(o.excess, 9), Number(o.rms_excess, 9), Number(o.channel_excess, 9),
+                           Diff(o.introduced, o.shape), Diff(o.inherited, o.shape), o.introduced.nan_a,
+                           o.introduced.inf_a, o.introduced.nan_b, o.introduced.inf_b, Number(layer.device_seconds, 9),
+                           Golden(o.golden), Number(o.smallest_fault, 9));
       }
     }
   }

@@ -231,6 +231,7 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   json["verdict"] = VerdictName(run.verdict);
   json["summary"] = FormatSummary(checked, run);
   json["notes"] = run.notes;
+  json["rests_on"] = RestsOn(checked, run);
   json["judged_as"] = run.judged_as;
   json["computed_as"] = Json::array();
   for (const ComputedAs& as : run.computed_as) json["computed_as"].push_back(ToJson(as));
@@ -289,6 +290,10 @@ std::string FormatJson(const CheckResult& result, int indent) {
   json["min_tested"] = checked.min_tested;
   json["expect"] = checked.expect;
   json["inputs"] = checked.inputs;
+  json["input_ranges"] = Json::array();
+  for (const InputExtent& extent : checked.input_ranges)
+    json["input_ranges"].push_back(
+        {{"input", extent.input}, {"min", extent.min}, {"max", extent.max}, {"not_finite", extent.not_finite}});
   json["input_matches"] = Json::array();
   for (const InputMatch& match : checked.input_matches) json["input_matches"].push_back(ToJson(match));
   json["notes"] = checked.notes;

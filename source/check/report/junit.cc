@@ -40,14 +40,20 @@ class Suite {
     cases_ += kind.empty() ? "/>\n" : fmt::format(">\n   <{} message=\"{}\"/>\n  </testcase>\n", kind, Xml(message));
   }
 
+  // What stands behind the cases, line by line.
+  void Say(const std::vector<std::string>& sentences) {
+    for (const std::string& sentence : sentences) said_ += Xml(sentence) + "\n";
+  }
+
   std::string Text() const {
+    const std::string said = said_.empty() ? "" : fmt::format("  <system-out>{}</system-out>\n", said_);
     return fmt::format(
-        " <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{} </testsuite>\n",
-        Xml(name_), tests_, failures_, errors_, skipped_, cases_);
+        " <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n{}{} </testsuite>\n",
+        Xml(name_), tests_, failures_, errors_, skipped_, cases_, said);
   }
 
  private:
-  std::string name_, cases_;
+  std::string name_, cases_, said_;
   int tests_ = 0, failures_ = 0, errors_ = 0, skipped_ = 0;
 };
 
@@ -77,6 +83,7 @@ std::string OfRun(const CheckedModel& checked, const RunReport& run) {
     suite.Add("precision", 0, unexpected.empty() ? "" : "failure",
               fmt::format("computed{}, expected {}", AsText(unexpected), checked.expect));
   }
+  suite.Say(RestsOn(checked, run));
   return suite.Text();
 }
 

@@ -81,6 +81,10 @@ std::string FormatMarkdown(const CheckResult& result) {
     for (size_t i = 0; i < comparison.worse.size(); ++i)
       text += fmt::format("{}- worse than the baseline: {}\n", i == 0 ? "\n" : "", Cell(comparison.worse[i]));
   }
+  for (const RunReport& run : result.runs) {
+    text += fmt::format("\n{} rests on\n\n", Cell(run.is_golden ? "conversion" : run.device));
+    for (const std::string& sentence : RestsOn(result.checked, run)) text += fmt::format("- {}\n", Cell(sentence));
+  }
   const std::string again = WholeCommand(result);
   if (conclusion.exit_code != 0 && !again.empty()) text += fmt::format("\nReproduce: {}\n", Code(again));
   return text;

@@ -110,6 +110,10 @@ std::string FormatSarif(const CheckResult& result) {
   Sarif run = {{"tool", {{"driver", {{"name", "Plumb"}, {"rules", std::move(rules)}}}}},
                {"invocations", {std::move(invocation)}},
                {"results", Results(result)}};
+  for (const RunReport& one : result.runs) {
+    Sarif& said = run["properties"]["restsOn"][one.device] = Sarif::array();
+    for (const std::string& sentence : RestsOn(result.checked, one)) said.push_back(PrintableLine(sentence));
+  }
   if (!result.checked.tool_version.empty()) run["tool"]["driver"]["fullName"] = result.checked.tool_version;
   const Sarif log = {
       {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", {std::move(run)}}};

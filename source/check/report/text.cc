@@ -277,6 +277,8 @@ std::string FormatText(const CheckedModel& checked, const RunReport& run, const 
   if (run.has_golden) text += GoldenTable(shown, style);
   text += "\n";
   for (const OutputSummary& output : run.outputs) text += OutputText(run, output, style);
+  for (const std::string& sentence : RestsOn(checked, run))
+    text += Wrapped(PrintableLine(sentence), style.width, 4) + "\n";
   // The command stays on one line, to be copied.
   const std::string reproduce = ReproduceCommand(checked, run);
   text += Wrapped(PrintableLine(VerdictSentence(checked, run)), style.width, 4) + "\n";

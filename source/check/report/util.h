@@ -38,6 +38,10 @@ std::string VerdictSentence(const CheckedModel& checked, const RunReport& run);
 // Of a run that is wrong: the command that shows it again; "" otherwise.
 std::string ReproduceCommand(const CheckedModel& checked, const RunReport& run);
 
+// What a run's verdict rests on, a sentence each: what was compared, on which values of the network inputs, what was
+// not tested and why, and the smallest faults that could have been seen. All reports end with it.
+std::vector<std::string> RestsOn(const CheckedModel& checked, const RunReport& run);
+
 // The call that makes all runs again; "" where CheckedModel::reproduce is.
 std::string WholeCommand(const CheckResult& result);
 
