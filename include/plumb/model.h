@@ -59,6 +59,26 @@ struct ImportRecord {
   Part folded;
 };
 
+// The operators of an imported file as they stand in it, and what became of each: for who shows the file beside the
+// graph (LoadOptions::file_nodes).
+struct FileNodes {
+  enum class Fate {
+    kLayers,    // layers of the graph are its
+    kFolded,    // its outputs were known while loading: constants
+    kHandedOn,  // it gives what it reads
+    kUnread     // no network output needs it
+  };
+  struct Node {
+    std::string name, type;                    // name: as in Layer::nodes
+    std::vector<std::string> inputs, outputs;  // the file's names of tensors; "": left out
+    std::string source_line;                   // as Layer::source_line
+    Fate fate = Fate::kUnread;
+  };
+  std::string format;          // "ONNX"
+  std::vector<Node> nodes;     // in the file's order; those of inner graphs and functions are not listed
+  std::vector<int> of_layers;  // the place of each layer's node; -1: it has none
+};
+
 struct LoadOptions {
   uint64_t seed = kDefaultSeed;  // of generated weights
   bool random_weights = false;   // generate them even when there is a tnnmodel
@@ -78,9 +98,10 @@ struct LoadOptions {
   OpenDims open_dims = OpenDims::kRefuse;
   // ONNX only: network inputs that become constants, of the declared dtype; a list takes the declared shape, too.
   std::map<std::string, Tensor> input_values;
-  bool source_lines = true;        // ONNX only: Layer::source_line; they hold paths of whoever exported the file
-  Evaluator evaluator;             // ONNX only: folds constant floats; without it they stay layers
-  ImportRecord* record = nullptr;  // filled when given; holds all constants that were folded in memory
+  bool source_lines = true;         // ONNX only: Layer::source_line; they hold paths of whoever exported the file
+  Evaluator evaluator;              // ONNX only: folds constant floats; without it they stay layers
+  ImportRecord* record = nullptr;   // filled when given; holds all constants that were folded in memory
+  FileNodes* file_nodes = nullptr;  // ONNX and TFLite only: filled when given
   uint64_t max_bytes =
       0;  // ONNX only: of one blob, and of all constants that importing makes; 0: MaxMemory() (plumb.h)
 };

@@ -13,6 +13,8 @@
 
 namespace plumb {
 
+struct FileNodes;  // plumb/model.h
+
 // One network input as two sources have it.
 struct InputMatch {
   std::string input;
@@ -90,7 +92,10 @@ struct CheckResult {
   std::vector<AskedDevice> devices;
   std::vector<FileComparison> comparisons;
   std::vector<CheckError> errors;
-  std::shared_ptr<const Graph> model;  // that was checked, for FormatHtml; null: none was loaded
+  // For FormatHtml: the model that was checked (null: none was loaded) and, where it was imported, its file's
+  // operators.
+  std::shared_ptr<const Graph> model;
+  std::shared_ptr<const FileNodes> file_nodes;
 };
 
 // "any"; "model": what the model's dtypes, its quantisation and the dump's own manifest say, or f32; "fp32", "tf32",

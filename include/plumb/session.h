@@ -68,6 +68,8 @@ class Session {
   ~Session();
 
   const std::shared_ptr<const Graph>& graph() const;
+  // Of an imported model the operators of its file; else null.
+  const std::shared_ptr<const FileNodes>& file_nodes() const;
   const NetworkInputs& inputs() const;
   // Every pair of sources that both have a network input: where they differ, the runs did not see the same data.
   const std::vector<InputMatch>& input_matches() const;

@@ -22,6 +22,7 @@ class WholeCheck {
   Result<CheckResult> Run(std::vector<AskedDevice> devices) {
     result_.devices = std::move(devices);
     result_.model = session_->graph();
+    result_.file_nodes = session_->file_nodes();
     Describe();
     if (session_->golden() != nullptr) Note(JudgeGolden());
     PLUMB_RETURN_IF_ERROR(Interrupter::Check());

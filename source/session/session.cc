@@ -87,6 +87,7 @@ struct Session::Impl {
   Foreign foreign;
   std::optional<GoldenRun> golden_run;  // whose folder the golden's tensors are read from
   std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const FileNodes> file_nodes;
   ImportRecord record;  // for golden and subject
   BlobTable blobs;
   NetworkInputs inputs;
@@ -128,8 +129,12 @@ Status Session::Impl::Load(const LoadOptions& load) {
     graph = std::make_shared<const Graph>(std::move(carried.graph));
     return Status::Ok();
   }
-  PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(model, load));
+  const auto nodes = std::make_shared<FileNodes>();
+  LoadOptions with_nodes = load;
+  with_nodes.file_nodes = nodes.get();
+  PLUMB_ASSIGN_OR_RETURN(Graph loaded, LoadModel(model, with_nodes));
   graph = std::make_shared<const Graph>(std::move(loaded));
+  if (!nodes->nodes.empty()) file_nodes = nodes;
   return Status::Ok();
 }
 
@@ -214,6 +219,7 @@ Result<std::unique_ptr<Session>> Session::Open(const std::string& model, const S
 }
 
 const std::shared_ptr<const Graph>& Session::graph() const { return impl_->graph; }
+const std::shared_ptr<const FileNodes>& Session::file_nodes() const { return impl_->file_nodes; }
 const NetworkInputs& Session::inputs() const { return impl_->inputs; }
 const std::vector<InputMatch>& Session::input_matches() const { return impl_->matches; }
 const BlobSource* Session::subject() const { return impl_->foreign.subject(); }

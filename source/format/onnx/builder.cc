@@ -143,6 +143,7 @@ Builder::PendingLayer Builder::Pending(LayerSpec spec) const {
   pending.layer.name = node_name_;
   pending.layer.nodes = {node_name_};
   pending.layer.source_line = source_line_;
+  pending.file_node = file_node_;
   pending.layer.param = spec.param != nullptr ? std::move(spec.param) : op.make_param();
   pending.layer.resources = std::move(spec.resources);
   pending.layer.outputs.resize(spec.num_outputs);
@@ -239,6 +240,13 @@ std::string Builder::InputName(const Value& value) const {
   if (value.blob < 0) return "";
   const Blob& blob = blobs_[static_cast<size_t>(value.blob)];
   return blob.input ? blob.name : "";
+}
+
+bool Builder::IsKnown(const Value& value) const {
+  if (value.sequence != nullptr)
+    return std::all_of(value.sequence->begin(), value.sequence->end(),
+                       [this](const Value& one) { return IsKnown(one); });
+  return value.blob >= 0 && !Info(value).value.empty();
 }
 
 std::vector<std::string> Builder::Ancestors(const Value& value) const {
@@ -398,6 +406,7 @@ Graph Builder::Finish() {
     layer.index = static_cast<int>(graph.layers.size());
     NamePorts(&layers_[i], &graph.constants);
     graph.layers.push_back(layer);
+    file_nodes_.push_back(layers_[i].file_node);
   }
   RecordTypes(&graph);
   for (const int id : outputs_) graph.outputs.push_back(blobs_[static_cast<size_t>(id)].name);

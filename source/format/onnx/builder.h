@@ -55,6 +55,8 @@ class Builder {
     node_name_ = node_name;
     source_line_ = source_line;
   }
+  // All that is added from here on is of that node of the file.
+  void BeginFileNode(int file_node) { file_node_ = file_node; }
   const std::string& node_name() const { return node_name_; }
   size_t NumLayers() const { return layers_.size(); }
   const std::string& TypeAt(size_t layer) const { return layers_[layer].layer.type; }
@@ -92,6 +94,8 @@ class Builder {
   bool Rename(const Value& value, const std::string& inner_prefix, const std::string& name);
   // The network input that the blob is; "": it is none.
   std::string InputName(const Value& value) const;
+  // Whether it is a constant, or a sequence of them.
+  bool IsKnown(const Value& value) const;
   // The network inputs that the blob is computed from.
   std::vector<std::string> Ancestors(const Value& value) const;
   // Declares a network output; a blob of another name, a constant or an input gets an Identity layer.
@@ -99,6 +103,8 @@ class Builder {
 
   // Drops what no output needs and names the rest.
   Graph Finish();
+  // Of each layer of the graph that was finished.
+  const std::vector<int>& FileNodesOfLayers() const { return file_nodes_; }
 
  private:
   struct Blob {
@@ -112,6 +118,7 @@ class Builder {
   struct PendingLayer {
     Layer layer;
     std::vector<int> inputs, outputs;
+    int file_node = -1;
   };
 
   int AddBlob(Blob blob);
@@ -132,6 +139,8 @@ class Builder {
   bool ended_folding_ = false;
   uint64_t reserved_ = 0;
   std::string node_name_, source_line_;
+  int file_node_ = -1;
+  std::vector<int> file_nodes_;
   std::deque<Blob> blobs_;  // references stay valid while layers are added
   std::vector<PendingLayer> layers_, wholes_, folded_;
   std::vector<GraphInput> inputs_;

@@ -70,6 +70,7 @@ ImportResult Importer::Run() {
     notes_.emplace_back("some constants are computed when it runs: computing them on import takes too long");
   }
   result.graph = builder_.Finish();
+  if (options_.file_nodes != nullptr) FillFileNodes(options_.file_nodes);
   result.graph.source = model_.source;
   result.graph.weights_source = model_.source;
   notes_.push_back(fmt::format("imported {} {} nodes as {} layers: {} folded away, {} decomposed", nodes_,

@@ -126,13 +126,7 @@ Result<std::vector<const NodeIr*>> Importer::Sorted(const std::vector<NodeIr>& n
   return Status::Internal("the order of the nodes is lost");
 }
 
-std::string Importer::NodeName(const NodeIr& node, const Scope& scope) const {
-  if (!node.name.empty()) return scope.prefix + node.name;
-  for (const std::string& output : node.outputs) {
-    if (!output.empty()) return scope.prefix + output;
-  }
-  return scope.prefix + node.op_type;
-}
+std::string Importer::NodeName(const NodeIr& node, const Scope& scope) const { return scope.prefix + NameOf(node); }
 
 std::string Importer::Frame(const NodeIr& node, const Scope& scope) const {
   const auto opset = scope.opsets->find(node.domain);
@@ -152,8 +146,41 @@ Status Importer::RunNodes(const std::vector<NodeIr>& nodes, Scope* scope) {
     PLUMB_ASSIGN_OR_RETURN(std::vector<const NodeIr*> order, Sorted(nodes, *scope));
     known = orders_.emplace(&nodes, std::move(order)).first;
   }
-  for (const NodeIr* node : known->second) PLUMB_RETURN_IF_ERROR(RunNode(*node, scope));
+  for (const NodeIr* node : known->second) {
+    const size_t before = builder_.NumLayers();
+    if (node->file_node >= 0) builder_.BeginFileNode(node->file_node);
+    PLUMB_RETURN_IF_ERROR(RunNode(*node, scope));
+    if (node->file_node >= 0) NoteTraces(*node, before, *scope);
+  }
   return Status::Ok();
+}
+
+void Importer::NoteTraces(const NodeIr& node, size_t before, const Scope& scope) {
+  FileNodeTraces& traces = traces_[node.file_node];
+  traces.added = traces.added || builder_.NumLayers() > before;
+  for (const std::string& output : node.outputs) {
+    const Value* value = output.empty() ? nullptr : scope.Find(output);
+    if (value == nullptr || value->failed()) continue;
+    traces.gives = true;
+    traces.known = traces.known && builder_.IsKnown(*value);
+  }
+}
+
+void Importer::FillFileNodes(FileNodes* filled) const {
+  filled->format = model_.format;
+  filled->nodes = model_.file_nodes;
+  filled->of_layers = builder_.FileNodesOfLayers();
+  const std::set<int> with_layers(filled->of_layers.begin(), filled->of_layers.end());
+  for (size_t i = 0; i < filled->nodes.size(); ++i) {
+    FileNodes::Node& node = filled->nodes[i];
+    if (!options_.source_lines) node.source_line.clear();
+    const auto found = traces_.find(static_cast<int>(i));
+    const FileNodeTraces traces = found == traces_.end() ? FileNodeTraces() : found->second;
+    node.fate = with_layers.count(static_cast<int>(i)) > 0 ? FileNodes::Fate::kLayers
+                : traces.gives && traces.known             ? FileNodes::Fate::kFolded
+                : traces.gives && !traces.added            ? FileNodes::Fate::kHandedOn
+                                                           : FileNodes::Fate::kUnread;
+  }
 }
 
 Status Importer::Count(const NodeIr& node, const Scope& scope) {

@@ -43,6 +43,11 @@ const MapperRow* FindMapper(const std::string& domain, const std::string& op_typ
 // ONNX's own operator whose name is nearest, for messages; null when none is near.
 const MapperRow* NearestMapper(const std::string& op_type);
 
+// Of a node of the file: whether layers were added for it, it has outputs, and all of them are constants.
+struct FileNodeTraces {
+  bool added = false, gives = false, known = true;
+};
+
 class Importer {
  public:
   Importer(const ModelIr& model, const LoadOptions& options, ImportBudget* budget)
@@ -69,6 +74,10 @@ class Importer {
 
   // Failures of single nodes are collected (Fail); a Status is what makes going on pointless.
   Status RunNodes(const std::vector<NodeIr>& nodes, Scope* scope);
+  // What becomes of a node of the file, which had so many layers before it.
+  void NoteTraces(const NodeIr& node, size_t before, const Scope& scope);
+  // LoadOptions::file_nodes, of a graph that is finished.
+  void FillFileNodes(FileNodes* filled) const;
   // Of a node, or of a step of one: NotSupported beyond the budget.
   Status Count(const NodeIr& node, const Scope& scope);
   Status RunNode(const NodeIr& node, Scope* scope);
@@ -111,6 +120,7 @@ class Importer {
   std::vector<std::string> calls_;  // functions being inlined, to find recursion
   std::map<std::pair<std::string, std::string>, const FunctionIr*> functions_;  // by domain and name
   std::map<const void*, std::vector<const NodeIr*>> orders_;                    // Sorted, of each list of nodes
+  std::map<int, FileNodeTraces> traces_;                                        // by NodeIr::file_node
   int folded_ = 0, decomposed_ = 0, nodes_ = 0;
   std::map<std::string, int> changes_;  // "decomposed: Conv -> PadV2 + Convolution" and how often
 };

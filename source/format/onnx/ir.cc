@@ -48,6 +48,14 @@ const TypeRow* Find(int type) {
 
 }  // namespace
 
+std::string NameOf(const NodeIr& node) {
+  if (!node.name.empty()) return node.name;
+  for (const std::string& output : node.outputs) {
+    if (!output.empty()) return output;
+  }
+  return node.op_type;
+}
+
 std::string TypeName(int type) {
   if (const TypeRow* row = Find(type)) return row->name;
   switch (type) {

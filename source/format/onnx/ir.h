@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/small_float.h"
+#include "plumb/model.h"
 #include "plumb/tensor.h"
 
 namespace plumb::onnx {
@@ -101,7 +102,11 @@ struct NodeIr {
   std::vector<std::string> inputs, outputs;
   AttributeMap attributes;
   std::string source_line;  // source_line.h
+  int file_node = -1;       // its place in ModelIr::file_nodes; -1: it is in none, or in an inner graph
 };
+
+// Its name in messages and reports: of a node without one that of its first output, else its operator's.
+std::string NameOf(const NodeIr& node);
 
 struct ValueInfoIr {
   enum Kind { kTensor, kSequence, kOptional, kOther };
@@ -136,6 +141,7 @@ struct ModelIr {
   std::map<std::string, int> opsets;  // by domain; "" is ONNX's own
   GraphIr graph;
   std::vector<FunctionIr> functions;
+  std::vector<FileNodes::Node> file_nodes;  // the file's operators, whose fate is not known yet
 };
 
 }  // namespace plumb::onnx

@@ -93,10 +93,20 @@ class Reader {
       PLUMB_RETURN_IF_ERROR(
           ReadFunction(&function, &model.functions.back()).AddContext(fmt::format("function '{}'", function.name())));
     }
+    NumberNodes(&model);
     return model;
   }
 
  private:
+  static void NumberNodes(ModelIr* model) {
+    for (NodeIr& node : model->graph.nodes) {
+      node.file_node = static_cast<int>(model->file_nodes.size());
+      const std::string type = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
+      model->file_nodes.push_back(
+          {NameOf(node), type, node.inputs, node.outputs, node.source_line, FileNodes::Fate::kUnread});
+    }
+  }
+
   static std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
   static Status AddOpset(const ::onnx::OperatorSetIdProto& opset, std::map<std::string, int>* opsets) {

@@ -261,6 +261,7 @@ std::vector<std::string> GraphWriter::EmitMany(const std::string& type, const st
   node.op_type = type;
   node.inputs = inputs;
   node.attributes = std::move(attributes);
+  node.file_node = file_node_;
   for (size_t i = 0; i < outputs; ++i) node.outputs.push_back(Unique(fmt::format("{}/{}", operator_, type)));
   nodes_.push_back(std::move(node));
   return nodes_.back().outputs;
@@ -296,7 +297,10 @@ Result<std::string> GraphWriter::Floats(const std::vector<float>& values, bool s
 }
 
 void GraphWriter::Append(onnx::GraphIr graph) {
-  for (onnx::NodeIr& node : graph.nodes) nodes_.push_back(std::move(node));
+  for (onnx::NodeIr& node : graph.nodes) {
+    node.file_node = file_node_;
+    nodes_.push_back(std::move(node));
+  }
   constants_.merge(std::move(graph.constants));
 }
 

@@ -74,7 +74,10 @@ class GraphWriter {
   Result<std::string> Dequantized(int tensor, const std::vector<float>& scale);
 
   // Nodes of the operator that was begun last; returned are the names of their outputs.
-  void BeginOperator(const std::string& name) { operator_ = name, first_node_ = nodes_.size(); }
+  // `file_node`: NodeIr::file_node of what it becomes.
+  void BeginOperator(const std::string& name, int file_node = -1) {
+    operator_ = name, first_node_ = nodes_.size(), file_node_ = file_node;
+  }
   const std::string& operator_name() const { return operator_; }
   // The nodes and constants of a graph that reads values of this one.
   void Append(onnx::GraphIr graph);
@@ -126,6 +129,7 @@ class GraphWriter {
   std::set<std::string> names_, views_;  // views_: values of tensors, which keep their names
   std::string operator_;
   size_t first_node_ = 0;
+  int file_node_ = -1;
 };
 
 // An attribute of that kind.

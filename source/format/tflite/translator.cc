@@ -32,6 +32,29 @@ onnx::ValueInfoIr DeclaredAs(const GraphWriter& writer, int tensor) {
   return info;
 }
 
+std::vector<std::string> NamesOf(const flatbuffers::Vector<int32_t>* tensors, const GraphWriter& writer) {
+  std::vector<std::string> names;
+  for (size_t i = 0; tensors != nullptr && i < tensors->size(); ++i) {
+    const int tensor = tensors->Get(static_cast<flatbuffers::uoffset_t>(i));
+    names.push_back(tensor < 0 ? "" : writer.NameOf(tensor));
+  }
+  return names;
+}
+
+std::vector<FileNodes::Node> OperatorsOf(const ModelFile& file, const GraphWriter& writer) {
+  std::vector<FileNodes::Node> nodes;
+  const auto* operators = writer.graph().operators();
+  for (size_t i = 0; operators != nullptr && i < operators->size(); ++i) {
+    const schema::Operator& op = *operators->Get(static_cast<flatbuffers::uoffset_t>(i));
+    FileNodes::Node& node = nodes.emplace_back();
+    node.name = OutputName(op, writer, i);
+    node.type = OperatorName(*file.root().operator_codes()->Get(op.opcode_index()));
+    node.inputs = NamesOf(op.inputs(), writer);
+    node.outputs = NamesOf(op.outputs(), writer);
+  }
+  return nodes;
+}
+
 // Another writer may stand at the same address later.
 template <class Map>
 void ForgetTensorsOf(const GraphWriter* writer, Map* map) {
@@ -59,7 +82,7 @@ Status Translator::Operator(const schema::Operator& op, size_t index, GraphWrite
     return Status::Ok();
   }
   if (!unknown_.empty()) return Status::Ok();  // what reads their outputs has nothing to read
-  writer->BeginOperator(name);
+  writer->BeginOperator(name, depth_ == 0 ? static_cast<int>(index) : -1);
   Status status;
   if (row != nullptr && (context.NumInputs() < row->least_inputs || context.NumOutputs() < row->least_outputs)) {
     status = Status::CorruptModel(fmt::format("it has {} inputs and {} outputs, expected {} and {} at least",
@@ -138,6 +161,7 @@ Result<Translated> Translator::Run(size_t graph) {
     return Status::NotSupported(fmt::format("Plumb has no operator for {}; doc/tflite.md lists what it reads", names));
   }
   PLUMB_RETURN_IF_ERROR(written);
+  model.file_nodes = OperatorsOf(file_, writer);
   std::vector<onnx::ValueInfoIr> declared = std::move(model.graph.inputs);
   PLUMB_ASSIGN_OR_RETURN(model.graph, writer.Finish());
   model.graph.inputs = std::move(declared);

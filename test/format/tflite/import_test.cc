@@ -46,6 +46,33 @@ TEST(TfliteImportTest, BetweenConvolutionsNothingIsTurned) {
   EXPECT_EQ(graph->layers[2].name, "a");
 }
 
+TEST(TfliteImportTest, LayersKnowTheirOperators) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 4, 4, 2});
+  const int a = AddConvolution(&m, x, "a", schema::Padding::SAME, 1, {1, 4, 4, 2});
+  const int half = m.Constant<float>("half", {2}, {0.5f, 0.5f});
+  const int scale = m.Tensor("scale", {2});
+  m.Op(Code::NEG, {half}, {scale});
+  const int y = m.Tensor("y", {1, 4, 4, 2});
+  m.Op(Code::MUL, {a, scale}, {y}, schema::CreateMulOptions(m.builder()));
+  m.EndGraph({y});
+  FileNodes file;
+  const auto graph = TfliteModel::LoadBytes(m.Bytes(), "", &file);
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(file.format, "TFLite");
+  ASSERT_EQ(file.nodes.size(), 3u);
+  EXPECT_EQ(file.nodes[0].type, "CONV_2D");
+  EXPECT_EQ(file.nodes[0].name, "a");
+  EXPECT_EQ(file.nodes[0].inputs, (std::vector<std::string>{"x", "a/w", "a/b"}));
+  EXPECT_EQ(file.nodes[1].fate, FileNodes::Fate::kFolded);
+  EXPECT_EQ(file.nodes[2].fate, FileNodes::Fate::kLayers);
+  ASSERT_EQ(file.of_layers.size(), graph->layers.size());
+  for (size_t i = 0; i < graph->layers.size(); ++i) {
+    const int expected = graph->layers[i].nodes[0] == "a" ? 0 : 2;
+    EXPECT_EQ(file.of_layers[i], expected) << graph->layers[i].name;
+  }
+}
+
 TEST(TfliteImportTest, AConvolutionReadsChannelsLast) {
   TfliteModel m;
   const int x = m.Input("x", {1, 1, 2, 2});

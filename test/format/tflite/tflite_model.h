@@ -108,12 +108,14 @@ class TfliteModel {
     return {reinterpret_cast<const char*>(builder_.GetBufferPointer()), builder_.GetSize()};
   }
 
-  static Result<Graph> LoadBytes(const std::string& bytes, const std::string& signature = "") {
+  static Result<Graph> LoadBytes(const std::string& bytes, const std::string& signature = "",
+                                 FileNodes* file_nodes = nullptr) {
     auto owner = std::make_shared<std::vector<uint64_t>>(bytes.size() / sizeof(uint64_t) + 1);
     if (!bytes.empty()) std::memcpy(owner->data(), bytes.data(), bytes.size());
     LoadOptions options;
     options.evaluator = ReferenceEvaluator();
     options.signature = signature;
+    options.file_nodes = file_nodes;
     return tflite::LoadTfliteBytes(FileBytes(std::shared_ptr<void>(owner, owner->data()), bytes.size()), "x.tflite",
                                    options);
   }
