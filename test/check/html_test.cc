@@ -7,6 +7,7 @@
 
 #include "check/judge/picture.h"
 #include "plumb/graph.h"
+#include "plumb/model.h"
 #include "plumb/report.h"
 
 namespace plumb {
@@ -31,6 +32,12 @@ CheckResult Hostile() {
   builder.Add("ReLU", {kHostile}, {"out"});
   builder.Output("out");
   result.model = std::make_shared<const Graph>(builder.Build().value());
+  auto file = std::make_shared<FileNodes>();
+  file->format = "ONNX";
+  file->nodes = {{"c", "Constant", {}, {"k"}, "", FileNodes::Fate::kFolded},
+                 {kHostile, "Relu", {kHostile}, {"out"}, "", FileNodes::Fate::kLayers}};
+  file->of_layers = {1};
+  result.file_nodes = file;
   RunReport run;
   run.device = "X86";
   run.verdict = Verdict::kWrong;
@@ -72,6 +79,11 @@ TEST(Html, HoldsTheJsonReport) {
   EXPECT_EQ(drawn["runs"][0][0]["reads"][0], kHostile);
   EXPECT_EQ(drawn["inputs"][0], kHostile);
   EXPECT_EQ(drawn["model"][0]["type"], "ReLU");
+  EXPECT_EQ(drawn["model"][0]["node"], 1);
+  EXPECT_EQ(drawn["file"]["format"], "ONNX");
+  EXPECT_EQ(drawn["file"]["nodes"][0]["fate"], "folded");
+  EXPECT_EQ(drawn["file"]["nodes"][1]["name"], kHostile);
+  EXPECT_EQ(drawn["file"]["nodes"][1]["fate"], "layers");
 }
 
 TEST(Html, NamesAreNoMarkup) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "check/report/util.h"
 #include "plumb/graph.h"
+#include "plumb/model.h"
 #include "plumb/tool/printing.h"
 
 namespace plumb {
@@ -107,18 +108,34 @@ PageJson StepsJson(const RunReport& run) {
   return steps;
 }
 
-PageJson ModelJson(const Graph* model) {
+PageJson ModelJson(const Graph* model, const FileNodes& file) {
   PageJson layers = PageJson::array();
   for (const Layer& layer : model == nullptr ? std::vector<Layer>() : model->layers) {
+    const auto place = static_cast<size_t>(layer.index);
     layers.push_back({{"index", layer.index},
                       {"name", layer.name},
                       {"type", layer.type},
                       {"nodes", layer.nodes},
                       {"source_line", layer.source_line},
+                      {"node", place < file.of_layers.size() ? file.of_layers[place] : -1},
                       {"reads", layer.inputs},
                       {"writes", layer.outputs}});
   }
   return layers;
+}
+
+PageJson FileJson(const FileNodes& file) {
+  constexpr const char* kFates[] = {"layers", "folded", "handed on", "unread"};
+  PageJson nodes = PageJson::array();
+  for (const FileNodes::Node& node : file.nodes) {
+    nodes.push_back({{"name", node.name},
+                     {"type", node.type},
+                     {"fate", kFates[static_cast<int>(node.fate)]},
+                     {"source_line", node.source_line},
+                     {"reads", node.inputs},
+                     {"writes", node.outputs}});
+  }
+  return {{"format", file.format}, {"nodes", std::move(nodes)}};
 }
 
 std::string DrawnJson(const CheckResult& result) {
@@ -127,14 +144,18 @@ std::string DrawnJson(const CheckResult& result) {
   PageJson inputs = PageJson::array();
   for (const GraphInput& input : result.model == nullptr ? std::vector<GraphInput>() : result.model->inputs)
     inputs.push_back(input.name);
-  const PageJson drawn = {
-      {"inputs", std::move(inputs)}, {"model", ModelJson(result.model.get())}, {"runs", std::move(runs)}};
+  const FileNodes file = result.file_nodes == nullptr ? FileNodes() : *result.file_nodes;
+  const PageJson drawn = {{"inputs", std::move(inputs)},
+                          {"file", FileJson(file)},
+                          {"model", ModelJson(result.model.get(), file)},
+                          {"runs", std::move(runs)}};
   return drawn.dump(-1, ' ', false, PageJson::error_handler_t::replace);
 }
 
 std::string Program() {
   std::string program;
-  for (const char* part : {"base.js", "layout.js", "graph.js", "list.js", "plots.js", "details.js", "main.js"})
+  for (const char* part :
+       {"base.js", "layout.js", "graph.js", "list.js", "plots.js", "views.js", "details.js", "main.js"})
     program += PagePart(part);
   return program;
 }

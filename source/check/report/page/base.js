@@ -7,11 +7,11 @@ const drawn = JSON.parse(document.getElementById('drawn').textContent);
 const state = {
   run: 0,
   step: -1,
-  layer: -1,
+  layer: -1,  // its place in drawn.model
+  node: -1,   // its place in drawn.file.nodes
   words: '',
   verdicts: new Set(),
-  order: 'place',
-  all: false
+  order: 'place'
 };
 const SIGNS = {
   aligned: '✓',
@@ -77,7 +77,7 @@ function levelOf(verdict, excess) {
 }
 const LEVELS = [
   ['a0', '✓ E up to 0.25'], ['a1', '✓ up to 0.5'], ['a2', '✓ up to 1'], ['grey', '~ grey'], ['wrong', '✗ wrong'],
-  ['untested', '○ not tested']
+  ['untested', '○ not tested'], ...(drawn.file.nodes.length ? [['none', '– has no layer']] : [])
 ];
 
 // Of every run its steps in order, and which step holds a layer.

@@ -4,7 +4,7 @@ class GraphView {
   // choose(place): a node was clicked.
   constructor(title, choose) {
     this.choose = choose;
-    this.nodes = [];
+    this.nodes = this.all = [];
     this.chosen = new Set();
     this.canvas = s('svg', {class: 'picture', role: 'img', 'aria-label': title + '; the table has the same layers'});
     this.map = s('svg', {class: 'map', preserveAspectRatio: 'none', 'aria-hidden': 'true'});
@@ -19,45 +19,93 @@ class GraphView {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
+  // Draws what lies around the first node chosen; the promise that it returns then holds another one, for the rest.
   async show(title, nodes) {
     this.title.textContent = title;
     this.canvas.setAttribute('aria-label', title + '; the table has the same layers');
     const edges = connect(nodes);
-    for (const node of nodes) {
+    nodes.forEach((node, place) => {
       const cut = printable(node.name);
-      node.line = (node.note ? node.note + '  ' : '') + (cut.length > 26 ? '…' + cut.slice(-25) : cut);
-      node.width = Math.max(node.line.length, node.title.length) * 7 + 16;
-    }
-    markFarEdges(nodes, edges);
-    this.nodes = [];
-    this.wait.hidden = false;
-    const turn = this.turn = (this.turn || 0) + 1;
-    await layOut(nodes, edges);
-    if (turn !== this.turn) return;
-    this.nodes = nodes;
-    this.edges = edges.map((edge) => {
-      const a = nodes[edge.from], b = nodes[edge.to];
-      return {...edge, path: edgePath(nodes, edge), top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y)};
+      node.place = place;
+      node.line = node.level === 'none' ? node.note :  // there are many beside each other
+                                          (node.note ? node.note + ' · ' : '') +
+              (cut.length > 26 ? '…' + cut.slice(-25) : cut);
+      node.width = Math.max(node.line.length, node.title.length) * 7.3 + 16;
     });
-    this.right = nodes.reduce((most, node) => Math.max(most, node.x + node.width / 2), 1);
-    this.bottom = nodes.reduce((most, node) => Math.max(most, node.y + NODE_HEIGHT / 2), 1);
-    this.wait.hidden = true;
-    this.drawMap();
+    this.nodes = this.all = [];
+    this.waitFor('laying out ...', !nodes.length);
+    const turn = this.turn = (this.turn || 0) + 1;
+    if (!nodes.length) return {};
+    const layout = new Layout(nodes, edges);
+    await layout.around(this.looksAt());
+    if (turn !== this.turn) return {};
     this.view = null;
-    this.center([...this.chosen]);
+    this.take(nodes, edges);
+    this.center([this.looksAt()]);
+    this.waitFor('laying out the rest ...');
+    const rest = layout.rest().then(() => turn === this.turn && this.takeRest(nodes, edges));
+    return {rest};
+  }
+
+  waitFor(text, over = false) {
+    this.wait.textContent = text;
+    this.wait.hidden = over;
+  }
+
+  // The node of those chosen that is to be seen in any case.
+  looksAt() {
+    return this.chosen.has(this.focus) ? this.focus : [...this.chosen][0] ?? 0;
+  }
+
+  // Nodes and edges as far as they are laid out.
+  take(nodes, edges) {
+    this.nodes = nodes.filter((node) => node.x !== undefined);
+    this.edges = edges.filter((edge) => (edge.far ? nodes[edge.from].x !== undefined && nodes[edge.to].x !== undefined :
+                                                    edge.points));
+    for (const edge of this.edges) {
+      const a = nodes[edge.from], b = nodes[edge.to];
+      Object.assign(edge, {path: null, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y)});
+    }
+    for (const node of this.nodes) node.was = [node.x, node.y];
+    this.all = nodes;
+    this.right = this.nodes.reduce((most, node) => Math.max(most, node.x + node.width / 2), 1);
+    this.bottom = this.nodes.reduce((most, node) => Math.max(most, node.y + NODE_HEIGHT / 2), 1);
+    this.drawMap();
+  }
+  pathOf(edge) {
+    return edge.path ??= edgePath(this.all, edge);
+  }
+
+  // What is looked at stays where it is.
+  takeRest(nodes, edges) {
+    const [width, height] = this.size(), {scale, x, y} = this.view;
+    const off = ({was}) => Math.hypot(was[0] - x - width / scale / 2, was[1] - y - height / scale / 2);
+    const nearest = this.nodes.reduce((a, b) => (off(b) < off(a) ? b : a));
+    this.view = {scale, x: x + nearest.x - nearest.was[0], y: y + nearest.y - nearest.was[1]};
+    const drawn = new Set(this.nodes);
+    this.take(nodes, edges);
+    this.waitFor('', true);
+    if (this.chosen.size && !drawn.has(nodes[this.looksAt()]))
+      this.center([this.looksAt()]);
+    else
+      this.draw();
   }
 
   size() {
     return [this.canvas.clientWidth || 300, this.canvas.clientHeight || 300];
   }
 
+  placed(places) {
+    return places.map((place) => this.all[place]).filter((node) => node?.x !== undefined);
+  }
+
   // Looks at these nodes, else at the first, so that text can be read.
   center(places) {
     if (!this.nodes.length) return;
     const [width, height] = this.size();
-    const scale =
-        this.view && this.view.scale > READABLE ? this.view.scale : Math.min(1, width / Math.min(this.right, 420));
-    const inView = places.map((place) => this.nodes[place]).filter(Boolean);
+    const usual = Math.min(1, Math.max(0.8, width / this.right));
+    const scale = this.view && this.view.scale > READABLE ? this.view.scale : usual;
+    const inView = this.placed(places);
     const of = inView.length ? inView : this.nodes.slice(0, 1);
     const x = of.reduce((sum, node) => sum + node.x, 0) / of.length;
     const y = of.reduce((sum, node) => sum + node.y, 0) / of.length;
@@ -91,14 +139,17 @@ class GraphView {
     this.draw();
   }
 
-  select(places) {
+  // `focus`: the one of them to look at.
+  select(places, focus) {
     this.chosen = new Set(places);
+    this.focus = focus;
     if (!this.nodes.length || !this.view) return;
     const [width, height] = this.size(), {scale, x, y} = this.view;
     const seen = (node) => node.x > x && node.y > y && node.x < x + width / scale && node.y < y + height / scale;
-    const all = places.map((place) => this.nodes[place]).filter(Boolean);
-    if (all.length && !(scale > READABLE && all.every(seen)))
-      this.center(places);
+    const all = this.placed(places);
+    const close = all.length > 12 ? this.placed([this.looksAt()]) : all;  // of many, one is enough
+    if (close.length && !(scale > READABLE && close.every(seen)))
+      this.center(close.map((node) => node.place));
     else
       this.draw();
   }
@@ -108,27 +159,26 @@ class GraphView {
     const [width, height] = this.size(), {scale, x, y} = this.view;
     const [right, bottom] = [x + width / scale, y + height / scale];
     this.canvas.setAttribute('viewBox', `${x} ${y} ${width / scale} ${height / scale}`);
-    const place = new Map(this.nodes.map((node, i) => [node, i]));
     const seen = this.nodes.filter(
         (node) => node.y > y - NODE_HEIGHT && node.y < bottom + NODE_HEIGHT && node.x + node.width / 2 > x &&
             node.x - node.width / 2 < right);
     const lines = this.edges.filter((edge) => edge.bottom >= y && edge.top <= bottom);
     const readable = scale > READABLE && seen.length < 1500;
-    const path = (edges, name) => edges.length && s('path', {class: name, d: edges.map((e) => e.path).join('')});
+    const path = (edges, name) => edges.length && s('path', {class: name, d: edges.map((e) => this.pathOf(e)).join('')});
     const chosen = (edge) => this.chosen.has(edge.from) || this.chosen.has(edge.to);
     this.canvas.replaceChildren(
         path(lines.filter((e) => !e.far && !chosen(e)), 'edge') || '',
         path(lines.filter((e) => e.far && !chosen(e)), 'edge far') || '',
         path(lines.filter(chosen), 'edge chosen') || '',
-        ...(readable ? seen.map((node) => this.drawNode(node, place.get(node))) : this.drawFar(seen, 1.5 / scale)));
+        ...(readable ? seen.map((node) => this.drawNode(node)) : this.drawFar(seen, 1.5 / scale)));
     this.drawWindow(x, y, width / scale, height / scale);
   }
 
-  drawNode(node, place) {
-    const chosen = this.chosen.has(place) ? ' chosen' : '';
+  drawNode(node) {
+    const chosen = this.chosen.has(node.place) ? ' chosen' : '';
     const left = node.x - node.width / 2, top = node.y - NODE_HEIGHT / 2;
     return s(
-        'g', {class: `node fill-${node.level}${chosen}`, 'data-place': place},
+        'g', {class: `node fill-${node.level}${chosen}`, 'data-place': node.place},
         s('title', {}, `${node.title}\n${printable(node.name)}`),
         s('rect', {x: left, y: top, width: node.width, height: NODE_HEIGHT}),
         s('text', {x: left + 8, y: top + 16}, node.title), s('text', {x: left + 8, y: top + 31}, node.line));
@@ -136,7 +186,7 @@ class GraphView {
 
   // Nodes too small for text, the worst last and at least so large; wrong ones have a cross, grey ones a line.
   drawFar(nodes, least) {
-    const order = ['input', 'a0', 'a1', 'a2', 'untested', 'grey', 'wrong'];
+    const order = ['input', 'none', 'a0', 'a1', 'a2', 'untested', 'grey', 'wrong'];
     const paths = new Map(order.map((level) => [level, '']));
     let marks = '';
     for (const node of nodes) {

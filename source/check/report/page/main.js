@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts the page together: head, runs, selection, keys, print.
 const byId = (id) => document.getElementById(id);
-let list, modelView, runView;
+let list, views;
 
 // A network output on both sides, the best five where they are scores.
 function outputRow(output) {
@@ -16,29 +16,6 @@ function outputRow(output) {
     printable(output.name), `${output.dtype} [${output.shape.join(',')}]`, side(output.device), side(output.reference),
     changed
   ].map((text) => h('td', {}, text)));
-}
-
-// What the verdict rests on: what was compared, on what, what was not, and the smallest fault that would be seen.
-function honestParts({run, steps}) {
-  const {coverage} = run;
-  const share = (part, all) => `${part} of ${all}`;
-  const seen = steps.map((step) => [value(step.worst?.smallest_fault ?? NaN), step])
-                   .filter(([fault, step]) => fault > 0 && step.layer.verdict === 'aligned')
-                   .sort(([a], [b]) => a - b);
-  const untested = steps.filter((step) => step.layer.verdict === 'not tested');
-  const [middle, last] = [seen[Math.floor(seen.length / 2)], seen.at(-1)];
-  return [
-    h('h3', {}, 'what this rests on'),
-    h('p', {}, `compared: ${share(coverage.steps, coverage.all_steps)} steps, `,
-      `${share(coverage.values, coverage.all_values)} values, `,
-      `${share(coverage.outputs, coverage.all_outputs)} outputs; rule: ${report.rule}`),
-    ...report.inputs.map((line) => h('p', {}, 'on ', sentence(line))),
-    untested.length ? h('p', {}, `not tested: ${untested.length} steps`) : '',
-    ...untested.slice(0, 20).map(
-        (step) => h('p', {}, `${SIGNS['not tested']} ${printable(step.layer.name)}: ${sentence(step.layer.reason)}`)),
-    last ? h('p', {}, `smallest gain error that an aligned step's check could have seen: ${shown(middle[0], 2)} `,
-             `in the middle, at worst ${shown(last[0], 2)} at '${printable(last[1].layer.name)}'`) : '',
-  ];
 }
 
 function showHead() {
@@ -71,7 +48,7 @@ function showHead() {
               h('tr', {}, ['output', 'shape', run.device, 'reference', ''].map((t) => h('th', {scope: 'col'}, t)))),
             h('tbody', {}, run.outputs.map(outputRow))));
     }
-    rest.push(honestParts(currentRun()));
+    rest.push(h('h3', {}, 'what this rests on'), ...run.rests_on.map((line) => h('p', {}, sentence(line))));
     lines.push(h('details', {}, rest));
   }
   if (report.reproduce) lines.push(commandLine(report.reproduce));
@@ -85,60 +62,33 @@ function showRuns() {
             `${SIGNS[run.verdict]} ${printable(run.device)}: ${run.verdict}`));
   const sample = (level) => s('svg', {}, s('rect', {class: 'fill-' + level, x: 2, y: 2, width: 18, height: 10}));
   byId('runs').replaceChildren(
-      ...tabs, h('span', {class: 'legend'}, LEVELS.map(([level, text]) => h('span', {}, sample(level), ' ', text))),
+      ...tabs, views.bar,
+      h('span', {class: 'legend'}, LEVELS.map(([level, text]) => h('span', {}, sample(level), ' ', text))),
       h('button', {type: 'button', onclick: showHelp}, 'keys ( ? )'));
-}
-
-// A layer of the model is drawn as the step that holds it was judged.
-function modelNodes() {
-  const {steps, holds} = currentRun();
-  return drawn.model.map((layer) => {
-    const step = steps[holds.get(layer.index)];
-    const sign = step ? SIGNS[step.layer.verdict] : '';
-    return {
-      title: `${sign} ${layer.type}`,
-      name: layer.name,
-      level: step ? step.level : 'untested',
-      reads: layer.reads,
-      writes: layer.writes
-    };
-  });
-}
-function runNodes() {
-  return currentRun().steps.map((step) => ({
-                                  title: `${SIGNS[step.layer.verdict]} ${printable(step.types)}`,
-                                  name: step.layer.name,
-                                  note: step.worst ? `E ${shown(step.worst.E, 2)}` : '',
-                                  level: step.level,
-                                  reads: step.reads,
-                                  writes: step.writes
-                                }));
 }
 
 function mark() {
   list.select();
   showDetails(byId('details'));
-  runView.select(state.step >= 0 ? [state.step] : []);
-  const {holds} = currentRun();
-  const held =
-      drawn.model.map((layer, place) => [layer, place])
-          .filter(([layer]) => (state.step >= 0 ? holds.get(layer.index) === state.step : layer.index === state.layer));
-  modelView.select(held.map(([, place]) => place));
+  views.select();
 }
-function chooseStep(place) {
-  Object.assign(state, {step: place, layer: -1});
+function choose(selected) {
+  Object.assign(state, {step: -1, layer: -1, node: -1}, selected);
   mark();
 }
-function chooseLayer(place) {
-  const layer = drawn.model[place];
-  if (!layer) return;
-  Object.assign(state, {layer: layer.index, step: currentRun().holds.get(layer.index) ?? -1});
-  mark();
+const chooseStep = (place) => currentRun().steps[place] && choose({step: place});
+const chooseLayer = (place) => drawn.model[place] && choose({layer: place, step: stepOfLayer(place) ?? -1});
+function chooseNode(place) {
+  if (!file.nodes[place]) return;
+  const {steps} = currentRun();
+  const worst = stepsOfNode(place).reduce(
+      (a, b) => (a >= 0 && worseLevel(steps[b].level, steps[a].level) === steps[a].level ? a : b), -1);
+  choose({node: place, step: worst});
 }
 
 function chooseRun(place) {
   const before = currentStep();
-  Object.assign(state, {run: place, step: -1, all: false});
+  Object.assign(state, {run: place, step: -1, layer: -1, node: -1});
   const {run, steps, holds} = currentRun();
   const same = before && before.layer.members.length ? holds.get(before.layer.members[0].index) : undefined;
   const guilty = steps.findIndex((step) => step.layer.verdict === 'wrong');
@@ -148,13 +98,14 @@ function chooseRun(place) {
   showRuns();
   byId('list').parentElement.style.setProperty('--above', `${byId('list').parentElement.offsetTop}px`);
   list.show();
-  const laidOut = [runView.show(`${printable(run.device)}: ${steps.length} steps`, runNodes())];
-  if (drawn.model.length) laidOut.push(modelView.show(`model: ${drawn.model.length} layers`, modelNodes()));
+  views.forget();
+  const [shown, whole] = views.show();
   mark();
-  Promise.all(laidOut).then(() => {
-    mark();
-    document.body.dataset.ready = String(Math.round(performance.now()));
-  });
+  const now = (name) => () => {
+    document.body.dataset[name] = String(Math.round(performance.now()));
+  };
+  shown.then(() => new Promise(requestAnimationFrame)).then(now('ready'));  // what is looked at is on the screen
+  whole.then(now('whole'));
 }
 
 function showHelp() {
@@ -162,7 +113,7 @@ function showHelp() {
     ['/', 'search'], ['j k, arrows', 'the next, the one before'], ['n p', 'the same of those that are not aligned'],
     ['+ −', 'zoom the graphs'], ['0', 'the whole graphs'], ['c', 'back to the layer selected'],
     ['1 to 9', 'the runs'],
-    ['d', 'to the details'], ['Esc', 'clears the search'], ['?', 'this']
+    ['o m s', 'shows or hides the graph of the file, the model, the steps'], ['d', 'to the details'], ['Esc', 'clears the search'], ['?', 'this']
   ];
   const dialog = byId('help');
   dialog.replaceChildren(
@@ -185,7 +136,6 @@ function onKey(event) {
     return list.show();
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey || byId('help').open) return;
-  const views = [runView, modelView];
   const to = (by, off) => {
     const next = list.next(by, off);
     if (next >= 0) chooseStep(next);
@@ -200,38 +150,44 @@ function onKey(event) {
     ArrowUp: () => to(-1),
     n: () => to(1, true),
     p: () => to(-1, true),
-    '+': () => views.forEach((view) => view.zoom(1.4)),
-    '-': () => views.forEach((view) => view.zoom(1 / 1.4)),
-    0: () => views.forEach((view) => view.nodes.length && view.fit()),
-    c: () => views.forEach((view) => view.center([...view.chosen]))
+    '+': () => views.open.forEach((view) => view.zoom(1.4)),
+    '-': () => views.open.forEach((view) => view.zoom(1 / 1.4)),
+    0: () => views.open.forEach((view) => view.nodes.length && view.fit()),
+    c: () => views.open.forEach((view) => view.center([view.looksAt()]))
   };
+  views.all.forEach((one) => {
+    acts[one.key] = () => views.toggle(one);
+  });
   const act = acts[event.key] || (runs[Number(event.key) - 1] && (() => chooseRun(Number(event.key) - 1)));
   if (!act) return;
   event.preventDefault();
   act();
 }
 
-// Paper has no selection: the steps that are not aligned, else the selected one, and both graphs whole.
+// Paper has no selection: all rows, the steps that are not aligned, else the selected one, and the graphs whole.
 function beforePrint() {
   const off =
       currentRun().steps.filter((step) => step.layer.verdict === 'wrong' || step.layer.verdict === 'grey').slice(0, 20);
   const steps = off.length ? off : [currentStep()].filter(Boolean);
   byId('printed').replaceChildren(
       ...steps.map((step) => h('article', {}, stepParts(step).flat(Infinity).filter(Boolean))));
-  for (const view of [runView, modelView]) {
+  list.show(true);
+  for (const view of views.open) {
     view.keepView();
     if (view.nodes.length) view.fit();
   }
 }
+function afterPrint() {
+  list.show();
+  views.open.forEach((view) => view.restoreView());
+}
 
 if (runs.length) {
   list = new StepList(byId('list'), chooseStep);
-  runView = new GraphView('steps', chooseStep);
-  modelView = new GraphView('model', chooseLayer);
-  byId('graphs').replaceChildren(...(drawn.model.length ? [modelView.element] : []), runView.element);
+  views = new Views(byId('graphs'), h('span', {class: 'shows'}));
   document.addEventListener('keydown', onKey);
   window.addEventListener('beforeprint', beforePrint);
-  window.addEventListener('afterprint', () => [runView, modelView].forEach((view) => view.restoreView()));
+  window.addEventListener('afterprint', afterPrint);
   chooseRun(Math.max(0, runs.findIndex(({run}) => run.verdict === 'wrong')));
 } else {
   showHead();
