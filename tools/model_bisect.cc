@@ -56,14 +56,16 @@ void Declare(Options* o, CommandLine* c) {
   c->Group("Output");
   c->Add("--json", &o->json, "write a JSON line for each run and each alternative");
   o->print.AddTo(c, "only the last lines", "");
-}
-
-Result<SessionOptions> ReadSession(const Options& o) {
-  SessionOptions session;
-  PLUMB_ASSIGN_OR_RETURN(session.load, o.model.Read());
-  PLUMB_ASSIGN_OR_RETURN(session.inputs, o.input.Read(o.model.seed));
-  PLUMB_RETURN_IF_ERROR(o.words.Read(&session));
-  return session;
+  c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
+            {"--run", "a command that dumps what another runtime computes"},
+            {"--device", "X86, ARM, OPENCL or VULKAN: model_check is the command"},
+            {"--flags", "flags that replace {flag}, or options of model_check"},
+            {"--env", "NAME=VALUE: variables of the command's environment"},
+            {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
+            {"--layers", "only the verdict of the step that holds this layer counts"},
+            {"--each", "also run each of them alone"},
+            {"--quiet", "only the last lines"},
+            {"--json", "write a JSON line for each run and each alternative"}});
 }
 
 // model_check of this build on the device, with what is common to all runs.
@@ -142,7 +144,7 @@ int Main(int argc, char** argv) {
     const auto opened = OpenDevice(options.device);
     if (!opened.ok()) return FailOnDevice(opened.status());
   }
-  auto session = ReadSession(options);
+  auto session = ReadSession(options.model, options.input, options.words);
   if (!session.ok()) return Fail(session.status());
   const std::string command = options.device.empty() ? options.command : CheckCommand(options, command_line);
   BisectRunner runner(options.model.Files(), *std::move(session), command);

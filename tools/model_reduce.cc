@@ -60,14 +60,15 @@ void Declare(Options* o, CommandLine* c) {
   c->Add("--seconds", &o->seconds, "for each of them");
   c->Add("--json", &o->json, "write a JSON line for each try and each case");
   o->print.AddTo(c, "only the last line", "");
-}
-
-Result<SessionOptions> ReadSession(const Options& o) {
-  SessionOptions session;
-  PLUMB_ASSIGN_OR_RETURN(session.load, o.model.Read());
-  PLUMB_ASSIGN_OR_RETURN(session.inputs, o.input.Read(o.model.seed));
-  PLUMB_RETURN_IF_ERROR(o.words.Read(&session));
-  return session;
+  c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
+            {"--run", "a command that dumps what another runtime computes"},
+            {"--device", "X86, ARM, OPENCL or VULKAN: one device"},
+            {"--output", "DIR: a folder case-1, case-2 ... in it for each wrong step"},
+            {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
+            {"--max-cases", "wrong steps to reduce"},
+            {"--seconds", "for each of them"},
+            {"--quiet", "only the last line"},
+            {"--json", "write a JSON line for each try and each case"}});
 }
 
 Result<ReduceOptions> ReadReduce(Options* o) {
@@ -103,7 +104,7 @@ int Main(int argc, char** argv) {
   CommandLine command_line("model_reduce", "From a wrong check to the smallest model that still shows it.", kExamples);
   Declare(&options, &command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
-  const auto session = ReadSession(options);
+  const auto session = ReadSession(options.model, options.input, options.words);
   if (!session.ok()) return Fail(session.status());
   auto reduce = ReadReduce(&options);
   if (!reduce.ok()) return Fail(reduce.status());

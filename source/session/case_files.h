@@ -21,7 +21,12 @@ struct CaseContents {
   std::string said;                         // sentences for README.txt
 };
 
-// Makes the folder. IoError where it cannot be written.
+// Whether the folder holds a case that was written by WriteCaseContents.
+bool IsCaseFolder(const std::string& folder);
+// Takes the files of such a case away, and the folder where nothing else is in it.
+void RemoveCase(const std::string& folder);
+
+// Makes the folder; what an older case left there goes. IoError where it cannot be written.
 Status WriteCaseContents(const std::string& folder, const CaseContents& contents);
 
 }  // namespace plumb

@@ -8,6 +8,7 @@
 
 #include "plumb/plumb.h"
 #include "plumb/tool/file.h"
+#include "session/case_files.h"
 #include "session/reduce_step.h"
 
 namespace plumb {
@@ -37,6 +38,26 @@ Status CheckReduceOptions(const ModelFiles& model, const ReduceOptions& options)
   return Status::Ok();
 }
 
+// The folders case-1, case-2 ... that are there already. InvalidArgument where one of them holds no case, or the model.
+Result<std::vector<std::string>> OldCases(const std::string& folder, const std::string& model) {
+  std::vector<std::string> old;
+  std::error_code error;
+  for (auto it = std::filesystem::directory_iterator(folder, error); !error && it != std::filesystem::end(it);
+       it.increment(error)) {
+    const std::string path = it->path().string(), name = it->path().filename().string();
+    const std::string number = name.rfind("case-", 0) == 0 ? name.substr(5) : "";
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (!IsCaseFolder(path))
+      return Status::InvalidArgument(
+          fmt::format("folder '{}' is in the way and holds no case of model_reduce: name another output", path));
+    if (std::filesystem::equivalent(path, std::filesystem::absolute(model, error).parent_path(), error))
+      return Status::InvalidArgument(
+          fmt::format("folder '{}' holds the model that is reduced: name another output", path));
+    old.push_back(path);
+  }
+  return old;
+}
+
 // Of each operator and cause one, then the others; each in the order of execution.
 std::vector<const LayerReport*> ChooseWrong(const RunReport& report, size_t most) {
   std::vector<const LayerReport*> first, others;
@@ -54,6 +75,7 @@ std::vector<const LayerReport*> ChooseWrong(const RunReport& report, size_t most
 
 Result<ReduceReport> Reduce(const ModelFiles& model, const SessionOptions& session, const ReduceOptions& options) {
   PLUMB_RETURN_IF_ERROR(CheckReduceOptions(model, options));
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<std::string> old, OldCases(options.folder, model.structure));
   SessionOptions own = session;
   own.subject = own.golden = TensorSource();
   own.run_onnxruntime = own.run_litert = false;
@@ -67,6 +89,7 @@ Result<ReduceReport> Reduce(const ModelFiles& model, const SessionOptions& sessi
   const size_t tested = whole.report.layers.size() - static_cast<size_t>(whole.report.Count(Verdict::kNotTested));
   if (judge.runs_command() && tested == 0)
     return Status::InvalidArgument("the command dumped no tensor that can be judged: " + whole.report.why_not_tested);
+  for (const std::string& path : old) RemoveCase(path);
   const std::vector<const LayerReport*> wrong = ChooseWrong(whole.report, static_cast<size_t>(options.max_cases));
   for (size_t i = 0; i < wrong.size(); ++i) {
     report.cases.emplace_back();

@@ -151,7 +151,22 @@ Result<std::string> WriteOnnxCase(const std::string& folder, const CaseContents&
 
 }  // namespace
 
+bool IsCaseFolder(const std::string& folder) {
+  std::error_code error;
+  const auto has = [&](const char* file) { return std::filesystem::is_regular_file(folder + "/" + file, error); };
+  return has("case.tnnproto") && has("reference.npz") && has("tau.npz");
+}
+
+void RemoveCase(const std::string& folder) {
+  std::error_code error;
+  for (const char* name : {"test_data_set_0", "dump", "case.tnnproto", "case.tnnmodel", "inputs.npz", "device.npz",
+                           "reference.npz", "tau.npz", "model.onnx", "show.sh", "show.py", "tried.jsonl", "README.txt"})
+    std::filesystem::remove_all(folder + "/" + name, error);
+  std::filesystem::remove(folder, error);  // where it is empty
+}
+
 Status WriteCaseContents(const std::string& folder, const CaseContents& contents) {
+  if (IsCaseFolder(folder)) RemoveCase(folder);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", folder, error.message()));

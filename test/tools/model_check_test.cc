@@ -396,7 +396,8 @@ TEST(Tools, HelpFitsAnOldTerminal) {
 }
 
 TEST(Tools, HelpBeginsWithTheModel) {
-  for (const char* tool : {"model_check", "model_run", "model_convert", "model_info", "device_check"}) {
+  for (const char* tool :
+       {"model_check", "model_run", "model_convert", "model_info", "device_check", "model_reduce", "model_bisect"}) {
     const std::string brief = RunTool(tool, "--help").out, all = RunTool(tool, "-h all").out;
     for (const std::string& help : {brief, all}) {
       const size_t model = help.find("  -m, --model");
@@ -405,6 +406,7 @@ TEST(Tools, HelpBeginsWithTheModel) {
       EXPECT_EQ(help.substr(0, model).find("  --"), std::string::npos) << help;
     }
     EXPECT_TRUE(Has(brief, std::string("All options: ") + tool + " --help all")) << brief;
+    EXPECT_LE(std::count(brief.begin(), brief.end(), '\n'), 25) << brief;
     EXPECT_TRUE(Has(all, "--constant") && !Has(brief, "--max-memory") && Has(all, "--max-memory")) << all;
   }
 }

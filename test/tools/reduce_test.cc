@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tools/command.h"
 
@@ -14,6 +16,12 @@ namespace {
 using ReduceLines = std::vector<nlohmann::json>;
 
 bool Tells(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::set<std::string> FilesIn(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& one : std::filesystem::directory_iterator(folder)) names.insert(one.path().filename().string());
+  return names;
+}
 
 class ModelReduce : public testing::Test {
  protected:
@@ -97,8 +105,27 @@ TEST_F(ModelReduce, TwoFaultsAreTwoCases) {
   ASSERT_EQ(run.exit_code, 0) << run.out;
   EXPECT_TRUE(Tells(run.out, "2 of 2 wrong steps are reduced")) << run.out;
   EXPECT_TRUE(Tells(ReadText(folder_ + "/cases/case-2/README.txt"), "'relu3' (ReLU) of subject: wrong"));
+  // What the last call did not write goes; what it did not write either, stays.
+  WriteText(folder_ + "/cases/case-2/note.txt", "mine\n");
   const auto one = Reduce("--max-cases 1");
   EXPECT_TRUE(Tells(one.out, "1 of 2 wrong steps are reduced")) << one.out;
+  EXPECT_EQ(FilesIn(folder_ + "/cases/case-2"), std::set<std::string>{"note.txt"});
+  EXPECT_TRUE(Tells(ReadText(Case("README.txt")), "wrong"));
+}
+
+TEST_F(ModelReduce, WhatIsNoCaseStaysAndIsSaid) {
+  Runtime(kMeanForMaximum);
+  std::filesystem::create_directories(folder_ + "/cases/case-3");
+  WriteText(folder_ + "/cases/case-3/model.onnx", "mine\n");
+  const auto run = Reduce("");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Tells(run.out, "case-3' is in the way and holds no case of model_reduce")) << run.out;
+  EXPECT_EQ(FilesIn(folder_ + "/cases"), std::set<std::string>{"case-3"});
+  std::filesystem::remove_all(folder_ + "/cases/case-3");
+  ASSERT_EQ(Reduce("").exit_code, 0);
+  const auto again = RunTool("model_reduce", folder_ + "/cases/case-1 -d NAIVE -o " + folder_ + "/cases");
+  EXPECT_EQ(again.exit_code, 2) << again.out;
+  EXPECT_TRUE(Tells(again.out, "holds the model that is reduced")) << again.out;
 }
 
 TEST_F(ModelReduce, NothingWrongIsExitCodeOne) {

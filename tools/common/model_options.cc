@@ -237,6 +237,14 @@ Status DumpWords::Read(SessionOptions* session) const {
   return Status::Ok();
 }
 
+Result<SessionOptions> ReadSession(const ModelOptions& model, const InputArguments& input, const DumpWords& words) {
+  SessionOptions session;
+  PLUMB_ASSIGN_OR_RETURN(session.load, model.Read());
+  PLUMB_ASSIGN_OR_RETURN(session.inputs, input.Read(model.seed));
+  PLUMB_RETURN_IF_ERROR(words.Read(&session));
+  return session;
+}
+
 Result<std::vector<std::string>> ParseDevices(const std::string& text) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<AskedDevice> asked, AskForDevices(text));
   std::vector<std::string> names;

@@ -10,6 +10,7 @@
 
 #include "common/cli.h"
 #include "common/constants.h"
+#include "common/inputs.h"
 #include "plumb/session.h"
 #include "plumb/tool/check_all.h"
 
@@ -69,6 +70,9 @@ struct DumpWords {
   // Of a session's subject and golden.
   Status Read(SessionOptions* session) const;
 };
+
+// What a session is opened with, for a tool that judges what was dumped.
+Result<SessionOptions> ReadSession(const ModelOptions& model, const InputArguments& input, const DumpWords& words);
 
 // "X86,OPENCL" or "ALL" (those present but NAIVE).
 Result<std::vector<AskedDevice>> AskForDevices(const std::string& text);

@@ -39,7 +39,7 @@ struct ReduceOptions {
   // Or what a shell runs, in its own working directory: {model} is the candidate's file, {dump} an empty folder for
   // what it computes, {inputs} an .npz of the network inputs. Without {inputs} these are in the dump, or of no use.
   std::string command;
-  std::string folder;   // made, and a folder in it for each case
+  std::string folder;   // made, and a folder in it for each case; older cases in it go
   int max_cases = 3;    // wrong steps of other operators or causes come first
   double seconds = 60;  // for each case; the whole check before them is not counted
   // What else model_check is told in the script of a case, beside device, layout and arithmetic: "--max-isa SSE41",
@@ -68,8 +68,8 @@ struct ReduceReport {
 };
 
 // Judges the whole model, and reduces what is wrong. `options.subject` and golden of the session do not count. Errors:
-// those of Session; InvalidArgument for options that contradict each other, and for a command that fails on the whole
-// model or dumps nothing of it.
+// those of Session; InvalidArgument for options that contradict each other, for a folder case-N that holds no case, and for
+// a command that fails on the whole model or dumps nothing of it.
 Result<ReduceReport> Reduce(const ModelFiles& model, const SessionOptions& session, const ReduceOptions& options);
 
 // For people, and a JSON line for each case and each of its tries.
