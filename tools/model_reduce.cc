@@ -35,7 +35,7 @@ struct Options {
   RunOptions run;
   InputArguments input;
   DumpWords words;
-  std::string device, command, output, json;
+  std::string device, command, output, json, show;
   int max_cases = 3;
   double seconds = 60;
   OutputOptions print;
@@ -58,6 +58,9 @@ void Declare(Options* o, CommandLine* c) {
   c->Required("--output");
   c->Add("--max-cases", &o->max_cases, "wrong steps to reduce; of other operators or causes first");
   c->Add("--seconds", &o->seconds, "for each of them");
+  c->Add("--show", &o->show,
+         "the runtime that show.py of an .onnx case judges: onnxruntime, openvino, mnn, ncnn, torch, tract or opencv; "
+         "default: that of plumb-golden in --run, else onnxruntime");
   c->Add("--json", &o->json, "write a JSON line for each try and each case");
   o->print.AddTo(c, "only the last line", "");
   c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
@@ -85,6 +88,7 @@ Result<ReduceOptions> ReadReduce(Options* o) {
   reduce.device = o->device;
   reduce.command = o->command;
   reduce.folder = o->output;
+  reduce.show = o->show;
   reduce.max_cases = o->max_cases;
   reduce.seconds = o->seconds;
   if (!o->run.max_isa.empty()) reduce.reproduce = "--max-isa " + ShellQuoted(o->run.max_isa);

@@ -9,7 +9,7 @@ namespace {
 
 struct ReduceArguments {
   ModelArguments model;
-  std::string device, command, folder;
+  std::string device, command, folder, show;
   DeviceArguments options;
   Arrays inputs;
   int max_cases = 3;
@@ -26,6 +26,7 @@ ReduceReport ReduceModel(const ReduceArguments& a) {
   options.network = ToNetworkOptions(a.options);
   options.command = a.command;
   options.folder = a.folder;
+  options.show = a.show;
   options.max_cases = a.max_cases;
   options.seconds = a.seconds;
   return Compute([&] { return Reduce({a.model.structure, a.model.weights}, session, options); });
@@ -40,6 +41,7 @@ void BindReduce(nb::module_& m) {
       .def_rw("device", &ReduceArguments::device)
       .def_rw("command", &ReduceArguments::command)
       .def_rw("folder", &ReduceArguments::folder)
+      .def_rw("show", &ReduceArguments::show)
       .def_rw("options", &ReduceArguments::options)
       .def_rw("inputs", &ReduceArguments::inputs)
       .def_rw("max_cases", &ReduceArguments::max_cases)

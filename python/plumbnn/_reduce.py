@@ -62,6 +62,7 @@ def reduce(
     seed: int = 1,
     max_cases: int = 3,
     seconds: float = 60,
+    show: str | None = None,
     **device_options: Unpack[DeviceOptions],
 ) -> ReduceReport:
     """Judges the model on a device, or as a command computes it, and reduces each wrong step.
@@ -71,6 +72,7 @@ def reduce(
         device: of ours: "X86". Or run: a shell's command with {model}, {dump} and {inputs}.
         inputs: arrays by network input; drawn by `seed` where there are none.
         max_cases: how many wrong steps; of other operators or causes first. seconds: for each.
+        show: the runtime that a case's show.py judges, "openvino" (doc/reduce.md).
         device_options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).
 
     Raises:
@@ -82,6 +84,7 @@ def reduce(
     arguments.device = "" if device is None else _given.one_device(device)
     arguments.command = "" if run is None else _given.text_of(run, "run")
     arguments.folder = _given.path_of(output, "output")
+    arguments.show = "" if show is None else _given.text_of(show, "show")
     arguments.options = device_arguments(**device_options)
     arguments.inputs = all_ready(dict(inputs or {}))
     arguments.max_cases, arguments.seconds = _given.whole(max_cases, "max_cases"), float(seconds)

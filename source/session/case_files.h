@@ -19,6 +19,7 @@ struct CaseContents {
   const StepCase& step;                     // that is wrong
   std::string show;                         // what a shell runs to show it again; empty: README.txt's command
   std::string said;                         // sentences for README.txt
+  std::string runtime;                      // that show.py judges; empty: ONNX Runtime
 };
 
 // Whether the folder holds a case that was written by WriteCaseContents.
@@ -28,6 +29,13 @@ void RemoveCase(const std::string& folder);
 
 // Makes the folder; what an older case left there goes. IoError where it cannot be written.
 Status WriteCaseContents(const std::string& folder, const CaseContents& contents);
+
+// A script that judges the runtime by the files of a case.
+std::string ShowPython(const std::string& runtime);
+// "OpenVINO" of openvino.
+const char* ShownTitle(const std::string& runtime);
+// What plumb-golden runs in the command, as CheckShown calls it; empty where that is ONNX Runtime or not known.
+std::string ShownByCommand(const std::string& command);
 
 }  // namespace plumb
 

@@ -310,8 +310,8 @@ Status NotGiven(const InputOptions& options, const std::string& name) {
 }
 
 // Draws the generated ones anew, those that may have any value.
-Status Exercise(const InputOptions& options, const Graph& graph, const BlobTable& blobs,
-                const std::map<std::string, FoundRange>& ranges, NetworkInputs* inputs) {
+Status ChooseExercising(const InputOptions& options, const Graph& graph, const BlobTable& blobs,
+                        const std::map<std::string, FoundRange>& ranges, NetworkInputs* inputs) {
   std::vector<std::string> fixed;
   for (const auto& [name, found] : ranges) fixed.push_back(name);
   PLUMB_ASSIGN_OR_RETURN(ExercisingInputs drawn, DrawExercisingInputs(graph, blobs, inputs->values, fixed,
@@ -394,7 +394,7 @@ Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& gr
                                        DescribeRandomInput(info.dtype, options.seed, from.range, from.why)));
     result.generated = true;
   }
-  if (options.exercise) PLUMB_RETURN_IF_ERROR(Exercise(options, graph, blobs, ranges, &result));
+  if (options.exercise) PLUMB_RETURN_IF_ERROR(ChooseExercising(options, graph, blobs, ranges, &result));
   return std::move(result);
 }
 

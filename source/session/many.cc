@@ -105,7 +105,7 @@ void AddInterval(ManyReport* report) {
   report->low = std::max(0.0, middle - half), report->high = std::min(1.0, middle + half);
 }
 
-std::string Number(double value) { return std::isfinite(value) ? fmt::format("{:.3g}", value) : "infinite"; }
+std::string ShortNumber(double value) { return std::isfinite(value) ? fmt::format("{:.3g}", value) : "infinite"; }
 
 }  // namespace
 
@@ -148,7 +148,7 @@ std::string Counts(const ManyReport& report, const std::string& device) {
                         100.0 * static_cast<double>(report.agreed) / static_cast<double>(report.ran), 100 * report.low,
                         100 * report.high);
   } else {
-    text += fmt::format("outputs differ by {} of their largest value at most", Number(report.samples[0].relative));
+    text += fmt::format("outputs differ by {} of their largest value at most", ShortNumber(report.samples[0].relative));
   }
   return text + (report.kept > 0 ? fmt::format("; {} were done before", report.kept) : "");
 }
@@ -160,9 +160,9 @@ std::vector<TextCell> RowOf(const SampleResult& sample) {
   return {{sample.name},
           {sample.output},
           {top},
-          {sample.changed ? Number(sample.margin) : "-"},
-          {sample.changed ? Number(sample.moved) : "-"},
-          {Number(sample.relative)}};
+          {sample.changed ? ShortNumber(sample.margin) : "-"},
+          {sample.changed ? ShortNumber(sample.moved) : "-"},
+          {ShortNumber(sample.relative)}};
 }
 
 }  // namespace

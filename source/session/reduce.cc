@@ -8,6 +8,7 @@
 
 #include "plumb/plumb.h"
 #include "plumb/tool/file.h"
+#include "plumb/tool/step_case.h"
 #include "session/case_files.h"
 #include "session/reduce_step.h"
 
@@ -25,6 +26,7 @@ Status CheckReduceOptions(const ModelFiles& model, const ReduceOptions& options)
   if (!(options.seconds > 0 && options.seconds <= kMostSeconds))
     return Status::InvalidArgument(
         fmt::format("seconds: expected more than 0 and at most {:.0f}, found {}", kMostSeconds, options.seconds));
+  PLUMB_RETURN_IF_ERROR(CheckShown(options.show));
   if (options.command.empty()) return CheckDeviceName(options.device);
   for (const char* mark : {"{model}", "{dump}"}) {
     if (options.command.find(mark) == std::string::npos)

@@ -81,8 +81,9 @@ Status WriteReducedCase(const CaseModel& model, const CaseJudge& judge, const Re
   PLUMB_ASSIGN_OR_RETURN(const auto outputs, RightOutputs(graph, judged.session->inputs().values));
   const StepCase step = kept[0].View();
   const std::string show = ShowScript(options, judge.session(), graph, model.is_onnx());
-  const CaseContents contents = {graph, model.inputs(), outputs,         model.is_onnx() ? path : "",
-                                 step,  show,           SaidOf(*reduced)};
+  const CaseContents contents = {
+      graph, model.inputs(), outputs,          model.is_onnx() ? path : "",
+      step,  show,           SaidOf(*reduced), options.show.empty() ? ShownByCommand(options.command) : options.show};
   PLUMB_RETURN_IF_ERROR(WriteCaseContents(folder, contents));
   reduced->folder = folder;
   ReduceReport alone;

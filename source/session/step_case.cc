@@ -18,26 +18,6 @@
 namespace plumb {
 namespace {
 
-constexpr const char* kShow =
-    R"(# Judges ONNX Runtime alone by this case: pip install onnxruntime numpy; python3 show.py
-import pathlib
-import numpy as np
-import onnxruntime as ort
-
-here = pathlib.Path(__file__).parent
-session = ort.InferenceSession(str(here / "model.onnx"), providers=["CPUExecutionProvider"])
-given, reference, tau = (np.load(here / name) for name in ("inputs.npz", "reference.npz", "tau.npz"))
-outputs = session.run(None, {one.name: given[one.name] for one in session.get_inputs()})
-for one, found in zip(session.get_outputs(), outputs):
-    if one.name not in reference:
-        continue  # of a neighbour
-    off = np.abs(found.astype(np.float64) - reference[one.name])
-    bound = tau[one.name] if one.name in tau else np.zeros_like(off)
-    excess = np.max(np.divide(off, bound, out=np.where(off == 0, 0.0, np.inf), where=bound > 0), initial=0)
-    verdict = "wrong" if excess > 4 else "right"
-    print(f"{one.name}: largest difference {off.max(initial=0):.3g}, E {excess:.3g}: {verdict}")
-)";
-
 // The members as a graph of their own, on the inputs as the device read them.
 class CaseGraph {
  public:
@@ -129,8 +109,10 @@ std::string CaseText(const std::string& folder, const CaseContents& contents, co
   if (contents.onnx.empty()) return text;
   if (!without_onnx.empty()) return text + "\nThere is no ONNX case: " + PrintableLine(without_onnx) + "\n";
   return text +
-         "\nIn ONNX Runtime alone:\n    python3 show.py\n\nmodel.onnx and test_data_set_0/ are a case of ONNX's "
-         "backend tests.\n";
+         fmt::format(
+             "\nIn {} alone:\n    python3 show.py\n\nmodel.onnx and test_data_set_0/ are a case of ONNX's backend "
+             "tests.\n",
+             ShownTitle(contents.runtime));
 }
 
 // model.onnx and test_data_set_0/; the sentence that says why there is none.
@@ -141,7 +123,7 @@ Result<std::string> WriteOnnxCase(const std::string& folder, const CaseContents&
   if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", data, error.message()));
   const Status written = onnx::WriteOnnxPart(contents.onnx, folder, contents.inputs, contents.outputs);
   if (written.ok()) {
-    PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.py", kShow));
+    PLUMB_RETURN_IF_ERROR(WriteFile(folder + "/show.py", ShowPython(contents.runtime)));
     return std::string();
   }
   if (written.code() != StatusCode::kNotSupported) return written;
@@ -181,13 +163,16 @@ Status WriteCaseContents(const std::string& folder, const CaseContents& contents
   return WriteFile(folder + "/README.txt", CaseText(folder, contents, without_onnx));
 }
 
-Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step) {
+Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step,
+                     const std::string& runtime) {
+  PLUMB_RETURN_IF_ERROR(CheckShown(runtime));
   CaseGraph made(graph, step);
   PLUMB_ASSIGN_OR_RETURN(const Graph part, made.Make());
   const ModelFormat* format = FindModelFormat(model.structure);
   const bool is_onnx = format != nullptr && std::string(format->type) == "ONNX";
   PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> outputs, RightOutputsOf(graph, step));
-  return WriteCaseContents(folder, {part, made.inputs(), outputs, is_onnx ? model.structure : "", step, "", ""});
+  return WriteCaseContents(folder,
+                           {part, made.inputs(), outputs, is_onnx ? model.structure : "", step, "", "", runtime});
 }
 
 }  // namespace plumb

@@ -103,6 +103,7 @@ const std::vector<Word>& Words() {
       {"each",            "",  {},                   Values::kOne},
       {"max-cases",       "",  {},                   Values::kOne},
       {"seconds",         "",  {},                   Values::kOne},
+      {"show",            "",  {},                   Values::kOne},
       {"sarif",           "",  {},                   Values::kOutputFile},
       {"model-explorer",  "",  {},                   Values::kOutputFile},
       {"baseline",        "",  {},                   Values::kOne},

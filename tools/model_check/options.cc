@@ -9,6 +9,7 @@
 #include "common/print.h"
 #include "common/vocabulary.h"
 #include "plumb/tool/baseline.h"
+#include "plumb/tool/step_case.h"
 
 namespace plumb {
 
@@ -50,11 +51,16 @@ void Options::AddTo(CommandLine* c) {
   c->Add("--extract", &extract,
          "DIR: write the first guilty step (with --layers: that one) as a model of its own, with its inputs and "
          "outputs, what they should be, and for an .onnx an ONNX backend test");
+  c->Add("--show", &show,
+         "of --extract and --bundle: the runtime that show.py of an .onnx case judges: onnxruntime (the default), "
+         "openvino, mnn, ncnn, torch, tract or opencv");
   c->Add("--bundle", &bundle,
          "FOLDER or FILE.zip: the whole case to hand over: reports, inputs, outputs, the guilty step, the environment; "
          "without paths, user and host names");
   c->Flag("--with-model", &with_model, "also put the model's files into the bundle");
   c->OnlyWith("--with-model", {"--bundle"});
+  c->OnlyWith("--show", {"--extract", "--bundle"});
+  c->Check([this] { return CheckShown(show); });
   c->Check([this] {
     const bool file = EndsWith(bundle, ".zip");
     return bundle.empty() ? Status::Ok()

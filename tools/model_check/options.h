@@ -22,7 +22,7 @@ struct Options {
   InputArguments input;
   ManyArguments many;
   bool probe = false;
-  std::string extract, bundle;
+  std::string extract, bundle, show;
   bool with_model = false, poison = false;
   int repeat = 0;
   std::string inputs_to;

@@ -384,10 +384,10 @@ Status Run::Extract(const StepCase& step) {
   if (extracted_ || (options_.layers.empty() && step.report.verdict != Verdict::kWrong)) return Status::Ok();
   extracted_ = true;
   if (bundle_.begun()) {
-    PLUMB_RETURN_IF_ERROR(WriteStepCase(bundle_.case_folder(), options_.model.Files(), *graph_, step));
+    PLUMB_RETURN_IF_ERROR(WriteStepCase(bundle_.case_folder(), options_.model.Files(), *graph_, step, options_.show));
   }
   if (options_.extract.empty()) return Status::Ok();
-  PLUMB_RETURN_IF_ERROR(WriteStepCase(options_.extract, options_.model.Files(), *graph_, step));
+  PLUMB_RETURN_IF_ERROR(WriteStepCase(options_.extract, options_.model.Files(), *graph_, step, options_.show));
   Say(fmt::format("layer {} '{}' is written to '{}'; README.txt says what is there\n", step.report.step.index,
                   Printable(step.report.step.name), Printable(options_.extract)));
   return Status::Ok();

@@ -42,6 +42,9 @@ struct ReduceOptions {
   std::string folder;   // made, and a folder in it for each case; older cases in it go
   int max_cases = 3;    // wrong steps of other operators or causes come first
   double seconds = 60;  // for each case; the whole check before them is not counted
+  // The runtime that a case's show.py judges (CheckShown of plumb/tool/step_case.h). Empty: that of plumb-golden in the
+  // command, else ONNX Runtime.
+  std::string show;
   // What else model_check is told in the script of a case, beside device, layout and arithmetic: "--max-isa SSE41",
   // "--names names.csv".
   std::string reproduce;
@@ -68,8 +71,8 @@ struct ReduceReport {
 };
 
 // Judges the whole model, and reduces what is wrong. `options.subject` and golden of the session do not count. Errors:
-// those of Session; InvalidArgument for options that contradict each other, for a folder case-N that holds no case, and for
-// a command that fails on the whole model or dumps nothing of it.
+// those of Session; InvalidArgument for options that contradict each other, for a folder case-N that holds no case, and
+// for a command that fails on the whole model or dumps nothing of it.
 Result<ReduceReport> Reduce(const ModelFiles& model, const SessionOptions& session, const ReduceOptions& options);
 
 // For people, and a JSON line for each case and each of its tries.

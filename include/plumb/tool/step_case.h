@@ -26,9 +26,15 @@ namespace plumb {
 // Writes into the folder, which is made: case.tnnproto and case.tnnmodel; inputs.npz; device.npz (what was judged),
 // reference.npz (float64) and tau.npz (doc/check.md, "The rule"); README.txt with the command. Of an .onnx file also a
 // case of ONNX's backend tests (model.onnx, test_data_set_0/), whose outputs are the reference rounded to the model's
-// dtype, and show.py, which judges ONNX Runtime alone by it. Where the file has no such part README.txt says why.
+// dtype, and show.py, which judges another runtime alone by it: `runtime`, onnxruntime where it is
+// empty (CheckShown). Where the file has no such part README.txt says why.
 // IoError where the folder cannot be written; NotSupported for a step that is no layer of the graph.
-Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step);
+Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step,
+                     const std::string& runtime = "");
+
+// InvalidArgument where no show.py can be written for the runtime: onnxruntime, openvino, mnn, ncnn, torch, tract and
+// opencv can run an .onnx, by their own readers or converters; LiteRT cannot (NotSupported). Empty: Ok.
+Status CheckShown(const std::string& runtime);
 
 }  // namespace plumb
 
