@@ -52,6 +52,8 @@ struct BisectRunner::Impl {
   }
   Status WriteInputs();
   Result<RunReport> JudgeDump(const std::string& dump);
+  // `filled`: but for the model, the dump and the inputs.
+  Result<BisectRun> RunCommand(const std::string& filled);
 };
 
 BisectRunner::BisectRunner(ModelFiles model, SessionOptions session, std::string command) : impl_(new Impl) {
@@ -104,30 +106,39 @@ std::string BisectRunner::CommandWith(const std::vector<std::string>& on) const 
 }
 
 Result<BisectRun> BisectRunner::Run(const std::vector<std::string>& on) {
+  auto run = impl_->RunCommand(CommandWith(on));
+  if (!run.ok()) return run.status().AddContext(on.empty() ? "without any alternative" : "with " + on.back());
+  return run;
+}
+
+Result<BisectRun> BisectRunner::RunWith(const std::map<std::string, std::string>& values) {
+  return impl_->RunCommand(FilledCommand(CommandWith({}), values));
+}
+
+Result<BisectRun> BisectRunner::Impl::RunCommand(const std::string& filled) {
   const auto begin = std::chrono::steady_clock::now();
-  if (impl_->work.path().empty()) {
-    PLUMB_ASSIGN_OR_RETURN(impl_->work, WorkFolder::Make("plumb-bisect"));
+  if (work.path().empty()) {
+    PLUMB_ASSIGN_OR_RETURN(work, WorkFolder::Make("plumb-bisect"));
   }
-  PLUMB_RETURN_IF_ERROR(impl_->WriteInputs());
-  const std::string dump = impl_->work.path() + "/dump";
+  PLUMB_RETURN_IF_ERROR(WriteInputs());
+  const std::string dump = work.path() + "/dump";
   std::error_code error;
   std::filesystem::remove_all(dump, error);
   std::filesystem::create_directories(dump, error);
   if (error) return Status::IoError(fmt::format("folder '{}' cannot be made: {}", dump, error.message()));
-  const std::string command = FilledCommand(CommandWith(on), {{"model", QuotedForShell(impl_->model.structure)},
-                                                              {"inputs", QuotedForShell(impl_->inputs)},
-                                                              {"dump", QuotedForShell(dump)}});
+  const std::string all = FilledCommand(
+      filled,
+      {{"model", QuotedForShell(model.structure)}, {"inputs", QuotedForShell(inputs)}, {"dump", QuotedForShell(dump)}});
   BisectRun run;
-  if (impl_->Dumps()) {
-    const Status ran = RunShell(command, kRunSeconds);
-    if (!ran.ok()) return ran.AddContext(on.empty() ? "without any alternative" : "with " + on.back());
-    PLUMB_ASSIGN_OR_RETURN(const RunReport report, impl_->JudgeDump(dump));
+  if (Dumps()) {
+    PLUMB_RETURN_IF_ERROR(RunShell(all, kRunSeconds));
+    PLUMB_ASSIGN_OR_RETURN(const RunReport report, JudgeDump(dump));
     run.wrong = report.verdict == Verdict::kWrong;
     run.verdict = VerdictOf(report);
     if (report.verdict == Verdict::kNotTested)
       return Status::InvalidArgument("what the command dumped cannot be judged: " + report.why_not_tested);
   } else {
-    PLUMB_ASSIGN_OR_RETURN(run.verdict, LastLineOfCheck(command, kRunSeconds));
+    PLUMB_ASSIGN_OR_RETURN(run.verdict, LastLineOfCheck(all, kRunSeconds));
     run.wrong = run.verdict.rfind("FAILED", 0) == 0;
     run.verdict = run.verdict.substr(0, run.verdict.find(';'));
   }

@@ -81,6 +81,8 @@ class BisectRunner {
   void AddVariable(const std::string& variable);
   void JudgeOnly(const std::vector<std::string>& layers);  // as CheckOptions::layers
   Result<BisectRun> Run(const std::vector<std::string>& on);
+  // Without any; {NAME} in the command becomes the value: a word for a shell.
+  Result<BisectRun> RunWith(const std::map<std::string, std::string>& values);
   // The command with these on, as a person types it; {model} and the like stay.
   std::string CommandWith(const std::vector<std::string>& on) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// model_bisect: which flag, variable or option brings a wrong verdict.
+// model_bisect: which flag, variable, option or version brings a wrong verdict.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "common/output_options.h"
 #include "common/outputs.h"
 #include "common/print.h"
+#include "model_bisect/wheels.h"
 #include "plumb/plumb.h"
 #include "plumb/tool/bisect.h"
 
@@ -19,19 +20,22 @@ namespace {
 constexpr const char* kExamples =
     R"(Runs with none and with all of the alternatives; where the verdicts differ, halves what differs.
 Examples:
-  model_bisect -m net.onnx --run 'python3 dump.py {flag} {model} {inputs} {dump}' \
-    --flags ConstantFolding GeluFusion MatMulAddFusion
+  model_bisect -m net.onnx --run './dump {flag} {model} {dump}' --flags GeluFusion MatMulAddFusion
   model_bisect -m net.onnx --run './dump {model} {dump}' --env OMP_NUM_THREADS=1 ORT_NO_WINOGRAD=1
+  model_bisect -m net.onnx --run '{python} dump.py {model} {inputs} {dump}' \
+    --wheels onnxruntime==1.17.0..1.20.1 --with numpy onnx
   model_bisect -m net.onnx -d X86                            our own: algorithms, threads, ISA, fusion
   model_bisect -m net.onnx -d X86 --flags '--kernel conv1=convolution_blocked' '--threads 1'
 --run is given {flag}, the flags that are on; {model}; {dump}, an empty folder for every tensor that
-it computes (doc/subjects.md); and {inputs}, an .npz with the network inputs.
+it computes (doc/subjects.md); {inputs}, an .npz with the network inputs; and {python}, that of the
+environment of --wheels, which is the first python3 in PATH, too.
 Exit codes: 0 found, 1 nothing brings it, 2 bad usage or input, 3 device not available, 4 failure.)";
 
 struct Options {
   ModelOptions model;
   InputArguments input;
   DumpWords words;
+  WheelOptions wheels;
   std::string device, command, json;
   std::vector<std::string> flags, variables, layers;
   bool each = false;
@@ -52,6 +56,7 @@ void Declare(Options* o, CommandLine* c) {
          "flags that replace {flag}, or options of model_check; one that begins with - in quotes");
   c->Add("--env", &o->variables, "NAME=VALUE: variables of the command's environment");
   c->Flag("--each", &o->each, "also run each of them alone, to know which have no effect at all");
+  o->wheels.AddTo(c);
   o->input.AddTo(c);
   c->Group("Output");
   c->Add("--json", &o->json, "write a JSON line for each run and each alternative");
@@ -61,6 +66,8 @@ void Declare(Options* o, CommandLine* c) {
             {"--device", "X86, ARM, OPENCL or VULKAN: model_check is the command"},
             {"--flags", "flags that replace {flag}, or options of model_check"},
             {"--env", "NAME=VALUE: variables of the command's environment"},
+            {"--wheels", "PACKAGE==OLDEST..NEWEST: which version brings it"},
+            {"--with", "what else the environment of such a version needs"},
             {"--input", "x.npy, image.png, NAME=FILE; else inputs are generated"},
             {"--layers", "only the verdict of the step that holds this layer counts"},
             {"--each", "also run each of them alone"},
@@ -123,19 +130,33 @@ std::string AgainWith(const BisectReport& report, const Options& o, const Comman
   return text;
 }
 
-int Show(const BisectReport& report, const Options& options) {
-  const std::string text = FormatBisectText(report, static_cast<size_t>(OutputWidth()));
+int Show(const Options& options, bool found, const std::string& text, const std::string& lines) {
   PrintText(options.print.quiet ? text.substr(text.find("\n\n") + 2) : text);
   if (!options.json.empty()) {
-    const Status written = WriteOutput(options.json, FormatBisectLines(report));
+    const Status written = WriteOutput(options.json, lines);
     if (!written.ok()) return Fail(written);
   }
-  return report.found() ? kExitOk : kExitMisaligned;
+  return found ? kExitOk : kExitMisaligned;
+}
+
+int ShowVersions(const Options& options, const CommandLine& command_line, SessionOptions session) {
+  const auto range = ParseWheelRange(options.wheels.range);
+  if (!range.ok()) return Fail(range.status().AddContext("--wheels"));
+  BisectRunner runner(options.model.Files(), std::move(session), InEnvironment(options.command));
+  runner.JudgeOnly(options.layers);
+  auto report = RunVersions(options.wheels, *range, options.print.quiet, &runner);
+  if (!report.ok()) return Fail(report.status());
+  if (report->found())
+    report->again = command_line.Again({"--wheels", "--json", "--quiet", "--color"}) +
+                    fmt::format(" --wheels={}=={}..{}", range->package, report->before, report->with);
+  return Show(options, report->found(), FormatVersionText(*report, range->package, static_cast<size_t>(OutputWidth())),
+              FormatVersionLines(*report, range->package));
 }
 
 int Main(int argc, char** argv) {
   Options options;
-  CommandLine command_line("model_bisect", "Which flag, variable or option brings a wrong verdict.", kExamples);
+  CommandLine command_line("model_bisect", "Which flag, variable, option or version brings a wrong verdict.",
+                           kExamples);
   Declare(&options, &command_line);
   if (const auto done = command_line.Parse(argc, argv)) return *done;
   const Status asked = CheckAsked(&options);
@@ -146,6 +167,7 @@ int Main(int argc, char** argv) {
   }
   auto session = ReadSession(options.model, options.input, options.words);
   if (!session.ok()) return Fail(session.status());
+  if (!options.wheels.range.empty()) return ShowVersions(options, command_line, *std::move(session));
   const std::string command = options.device.empty() ? options.command : CheckCommand(options, command_line);
   BisectRunner runner(options.model.Files(), *std::move(session), command);
   for (const std::string& one : options.variables) runner.AddVariable(one);
@@ -162,7 +184,8 @@ int Main(int argc, char** argv) {
   progress.Clear();
   if (!report.ok()) return Fail(report.status());
   report->again = AgainWith(*report, options, command_line);
-  return Show(*report, options);
+  return Show(options, report->found(), FormatBisectText(*report, static_cast<size_t>(OutputWidth())),
+              FormatBisectLines(*report));
 }
 
 }  // namespace
