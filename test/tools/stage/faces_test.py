@@ -56,8 +56,9 @@ def build_port(work, build):
 def run(work, name, *command):
     shutil.rmtree(work / name, ignore_errors=True)
     environment = {**os.environ, "DUMP_STAGE_DIR": str(work / name)}
-    done = subprocess.run([*map(str, command), str(work / "photo.png"), str(work / "networks"),
-                           *(["--mended"] if name == "mended" else [])], env=environment, capture_output=True, text=True)
+    words = [*map(str, command), str(work / "photo.png"), str(work / "networks")]
+    words += ["--mended"] if name == "mended" else []
+    done = subprocess.run(words, env=environment, capture_output=True, text=True)
     print(done.stdout, end="")
     if done.returncode != 0:
         sys.exit(f"{name}: exit code {done.returncode}: {done.stderr[-2000:]}")
