@@ -145,11 +145,14 @@ struct LayerReport {
 // What the errors that a layer introduces do to a network output: the remaining network is computed by the reference,
 // once behind what the device made of the layer, once behind what it should be (check/walk/answer_effects.h).
 struct LayerEffect {
-  int position = 0;          // in RunReport::layers
-  double share = 0;          // of the output's whole error, signed: errors may cancel, and shares exceed 1
-  double max_abs = 0;        // the largest difference that it makes
-  double margin = 0;         // of scores whose top-1 changed: by how much it moves the two against each other
-  int64_t top1_healed = -1;  // of scores: with the reference from this layer on; -1: no scores
+  int position = 0;    // in RunReport::layers
+  double share = 0;    // of the output's whole error, signed: errors may cancel, and shares exceed 1
+  double max_abs = 0;  // the largest difference that it makes
+  double margin = 0;   // of scores whose top-1 changed: by how much it moves the two against each other
+  // The answer with this layer as it should be, and the rest run again: by the device, or from there on the reference.
+  bool healed_by_device = false;
+  double left = 0;           // the error that is then left over, as a part of the whole (both by their squares' sums)
+  int64_t top1_healed = -1;  // of scores; -1: no scores
 };
 
 struct OutputEffect {
@@ -161,6 +164,27 @@ struct OutputEffect {
   // Of scores whose top-1 changed: how far the reference's top-1 leads the device's there, and how far the whole error
   // moved the two against each other, at least as much.
   double margin = 0, moved = 0, others_margin = 0;
+  int64_t top1_without = -1;  // of scores, without what all these layers do; -1: no scores
+};
+
+// A layer that is wrong, and of how many choices it is why they are not the reference's.
+struct ChoiceCause {
+  int position = 0;  // in RunReport::layers
+  int64_t choices = 0;
+};
+
+// A step that chooses among scores (TopK, ArgMax, Hardmax: a router, say) beside the reference's own run
+// (check/walk/choices.h). What changed is the sum of the four reasons, unless it is too much to follow all of it.
+struct ChoiceReport {
+  int position = 0;                  // in RunReport::layers
+  int64_t choices = 0, changed = 0;  // of one element, or of the k best, in whatever order
+  int64_t by_rounding = 0;           // the margin is within what rounding may move the scores
+  int64_t following = 0;             // the reference chooses the same behind the device's earlier choices
+  std::vector<ChoiceCause> layers;   // wrong ones, those with most choices first
+  int64_t unexplained = 0;           // moved by more than rounding, and by no wrong layer that is followed
+  // Of the choice by rounding with the largest: the reference's lead of what it chose over what the device did, and by
+  // how much rounding may move the two against each other.
+  double margin = 0, reach = 0;
 };
 
 // A network output on both sides.
@@ -221,6 +245,7 @@ struct RunReport {
   std::vector<LayerReport> layers;  // in execution order
   int first_wrong = -1;             // position in layers, or -1
   std::vector<OutputSummary> outputs;
+  std::vector<ChoiceReport> choices;  // of steps that choose, in execution order; with CheckOptions::inherited
   int Count(Verdict verdict) const;
   bool only_named_layers = false;  // CheckOptions::layers was given: the coverage is of those alone
   bool is_golden = false;          // this run judges the golden itself: conversion, not kernels

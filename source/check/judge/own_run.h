@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/numbers/replay.h"
@@ -31,6 +32,8 @@ class OwnRun {
   Status Run(const LayerGroup& group, const std::vector<Tensor>& inputs, const BlobTable& blobs);
   // What the group made of this run's own inputs.
   void Take(const LayerGroup& group, const std::vector<Tensor>& values);
+  // In place of what the run made of the blob.
+  void Put(const std::string& blob, Tensor value) { values_[blob] = std::move(value); }
   void Release(const std::string& blob) { values_.erase(blob); }
   size_t peak_bytes() const { return peak_bytes_; }
 

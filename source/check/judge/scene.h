@@ -23,6 +23,9 @@ struct Scene {
   std::function<Result<Tensor>(const std::string& name)> output;   // a network output; NotFound: left out of the report
   std::function<Result<Tensor>(const std::string& blob)> earlier;  // any blob that was read or written; may be empty
   std::function<DType(const std::string& blob)> storage;           // of float blobs, of a subject
+  // The network outputs that the device makes of these blobs by the steps behind one; empty where it cannot run again.
+  std::function<Result<std::map<std::string, Tensor>>(size_t position, const std::map<std::string, Tensor>& blobs)>
+      rest;
   // From CheckOptions.
   const NumericModel* model = &ModelOf(SubjectArithmetic::kFp32);
   std::map<std::string, Int8Weights> int8_weights;

@@ -50,19 +50,32 @@ std::string MarginSentence(const RunReport& run, const OutputEffect& effect) {
   return text + fmt::format("{:.3g} by {}", effect.others_margin, OthersOf(effect));
 }
 
+// "'conv3' healed, the rest by X86: top-1 is #3, 4.1 % of the error are left"
+std::string HealedSentence(const RunReport& run, const LayerEffect& layer) {
+  const std::string name = NameOf(run, layer);
+  const std::string how = layer.healed_by_device ? fmt::format("'{}' healed, the rest by {}", name, run.device)
+                                                 : fmt::format("with the reference from '{}' on", name);
+  const std::string top = layer.top1_healed < 0 ? "" : fmt::format("top-1 is #{}, ", layer.top1_healed);
+  return fmt::format("{}: {}{} of the error is left", how, top, Percent(layer.left));
+}
+
 }  // namespace
 
 std::vector<std::string> EffectSentences(const RunReport& run, const OutputSummary& output) {
   const OutputEffect& effect = output.effect;
   std::vector<std::string> sentences;
   if (!effect.layers.empty()) sentences.push_back(ShareSentence(run, effect));
-  if (effect.moved == 0) return sentences;
+  if (effect.moved == 0) {
+    if (!effect.layers.empty() && effect.layers[0].healed_by_device)
+      sentences.push_back(HealedSentence(run, effect.layers[0]));
+    return sentences;
+  }
   const std::string margin = MarginSentence(run, effect);
   if (!margin.empty()) sentences.push_back(margin);
-  for (const LayerEffect& layer : effect.layers) {
+  for (const LayerEffect& layer : effect.layers) sentences.push_back(HealedSentence(run, layer));
+  if (effect.layers.size() > 1)
     sentences.push_back(
-        fmt::format("with the reference from '{}' on, top-1 is #{}", NameOf(run, layer), layer.top1_healed));
-  }
+        fmt::format("without what these {} layers do, top-1 is #{}", effect.layers.size(), effect.top1_without));
   return sentences;
 }
 

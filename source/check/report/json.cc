@@ -137,6 +137,8 @@ Json EffectToJson(const RunReport& run, const OutputSummary& output) {
                       {"share", JsonNumber(layer.share)},
                       {"max_abs", JsonNumber(layer.max_abs)},
                       {"margin", JsonNumber(layer.margin)},
+                      {"healed_by", layer.healed_by_device ? run.device : "reference"},
+                      {"error_left", JsonNumber(layer.left)},
                       {"top1_healed", layer.top1_healed < 0 ? Json() : Json(layer.top1_healed)}});
   }
   return {{"max_abs", JsonNumber(effect.max_abs)},
@@ -148,6 +150,7 @@ Json EffectToJson(const RunReport& run, const OutputSummary& output) {
             {"wrong", effect.others_wrong}}},
           {"margin", JsonNumber(effect.margin)},
           {"moved", JsonNumber(effect.moved)},
+          {"top1_without", effect.top1_without < 0 ? Json() : Json(effect.top1_without)},
           {"said", EffectSentences(run, output)}};
 }
 
@@ -165,6 +168,26 @@ Json ToJson(const RunReport& run, const OutputSummary& output) {
   json["reference"]["top5"] = Top(output.reference);
   json["top1_changed"] = TopIndices(output.device, 1) != TopIndices(output.reference, 1);
   return json;
+}
+
+Json ToJson(const RunReport& run, const ChoiceReport& choice) {
+  const auto step = [&run](int position) -> const StepInfo& { return run.layers[static_cast<size_t>(position)].step; };
+  Json layers = Json::array();
+  for (const ChoiceCause& cause : choice.layers) {
+    layers.push_back(
+        {{"index", step(cause.position).index}, {"name", step(cause.position).name}, {"choices", cause.choices}});
+  }
+  return {{"index", step(choice.position).index},
+          {"name", step(choice.position).name},
+          {"choices", choice.choices},
+          {"changed", choice.changed},
+          {"by_rounding", choice.by_rounding},
+          {"following", choice.following},
+          {"layers", std::move(layers)},
+          {"unexplained", choice.unexplained},
+          {"margin", JsonNumber(choice.margin)},
+          {"reach", JsonNumber(choice.reach)},
+          {"said", ChoiceSentence(run, choice)}};
 }
 
 Json ToJson(const InputMatch& match) {
@@ -258,6 +281,8 @@ Json ToJson(const CheckedModel& checked, const RunReport& run) {
   if (run.first_wrong >= 0) json["first_wrong"] = Identity(run.layers[static_cast<size_t>(run.first_wrong)]);
   json["outputs"] = Json::array();
   for (const OutputSummary& output : run.outputs) json["outputs"].push_back(ToJson(run, output));
+  json["choices"] = Json::array();
+  for (const ChoiceReport& choice : run.choices) json["choices"].push_back(ToJson(run, choice));
   json["outputs_agree"] = nullptr;
   if (const auto agreement = WorstAgreement(run)) json["outputs_agree"] = JsonNumber(agreement->relative);
   json["layers"] = Json::array();

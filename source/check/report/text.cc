@@ -277,6 +277,10 @@ std::string FormatText(const CheckedModel& checked, const RunReport& run, const 
   if (run.has_golden) text += GoldenTable(shown, style);
   text += "\n";
   for (const OutputSummary& output : run.outputs) text += OutputText(run, output, style);
+  for (const ChoiceReport& choice : run.choices) {
+    const std::string sentence = ChoiceSentence(run, choice);
+    if (!sentence.empty()) text += Wrapped("choices " + PrintableLine(sentence), style.width, 8) + "\n";
+  }
   for (const std::string& sentence : RestsOn(checked, run))
     text += Wrapped(PrintableLine(sentence), style.width, 4) + "\n";
   // The command stays on one line, to be copied.

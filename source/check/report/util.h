@@ -33,6 +33,9 @@ std::optional<Agreement> WorstAgreement(const RunReport& run);
 // where nothing is known.
 std::vector<std::string> EffectSentences(const RunReport& run, const OutputSummary& output);
 
+// "'router' (TopK): 7 of 512 choices are not the reference's: 5 by rounding ..."; "" where all are.
+std::string ChoiceSentence(const RunReport& run, const ChoiceReport& choice);
+
 // What a run found, in one sentence; FormatSummary without the command.
 std::string VerdictSentence(const CheckedModel& checked, const RunReport& run);
 // Of a run that is wrong: the command that shows it again; "" otherwise.

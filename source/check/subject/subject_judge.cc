@@ -7,6 +7,7 @@
 #include "check/numbers/arithmetic.h"
 #include "check/numbers/int8.h"
 #include "check/numbers/stored_half.h"
+#include "check/walk/answer_effects.h"
 #include "graph/resources.h"
 
 namespace plumb {
@@ -158,6 +159,7 @@ Result<RunReport> SubjectJudge::Again(const SubjectOptions& options, RunReport e
   earlier.found_arithmetic = again.found_arithmetic;
   earlier.found_because = std::move(again.found_because);
   earlier.computed_as = std::move(again.computed_as);
+  SettleEffects(&earlier);
   ConcludeRun(graph_.outputs, options.check.min_tested, &earlier);
   return earlier;
 }

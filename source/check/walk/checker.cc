@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checker: lockstep as an observer of one Forward of a network.
 #include "check/walk/lockstep.h"
+#include "check/walk/rest_of_network.h"
 
 namespace plumb {
 
@@ -54,6 +55,9 @@ Status Checker::Attach(Network* network, const std::map<std::string, Tensor>& in
   scene.blobs = &network->blobs();
   scene.steps = network->steps();
   scene.output = [network](const std::string& name) { return network->GetCarriedOutput(name); };
+  scene.rest = [network](size_t position, const std::map<std::string, Tensor>& blobs) {
+    return RunRestOf(*network, position, blobs);
+  };
   PLUMB_RETURN_IF_ERROR(impl_->Begin(std::move(scene), inputs));
   impl_->network = network;
   network->AddObserver(std::static_pointer_cast<Observer>(impl_));

@@ -77,7 +77,15 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
   if (declared || (options_.find_products && !scene_.model->is_half()))
     narrow_ = NarrowProducts(declared, options_.may_be_half);
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(written_.NoteWritten(name, value));
+  effects_ = AnswerEffects(scene_.rest);
+  if (options_.inherited) choices_.Begin(scene_.steps, *scene_.blobs);
   return SetOwnInputs(inputs);
+}
+
+Status Lockstep::SetOwnInputs(const std::map<std::string, Tensor>& inputs) {
+  effects_.SetInputs(inputs);
+  PLUMB_RETURN_IF_ERROR(choices_.SetInputs(inputs));
+  return own_.SetInputs(inputs);
 }
 
 bool Lockstep::IsNamed(const StepInfo& step) const {
@@ -142,6 +150,7 @@ Status Lockstep::After(const LayerEvent& event) {
   }
   if (options_.inherited) {
     effects_.RunStep(record->group, *scene_.blobs, record->inputs);
+    choices_.NoteStep(report_.layers.size(), *record, own_, effects_);
     effects_.NoteStep(report_.layers.size(), *record, *scene_.blobs, waits);
   }
   Release(event.step());
@@ -228,6 +237,7 @@ void Lockstep::Skip(const StepInfo& step, Verdict verdict, const std::string& re
   if (options_.inherited) {
     effects_.RunStep(record.group, *scene_.blobs, record.inputs);
     effects_.NoteUnknown(record.group);
+    choices_.NoteUnknown(report_.layers.size(), record.group, record.inputs);
   }
   Release(step);
   settled_ = true;
@@ -351,6 +361,7 @@ Result<RunReport> Lockstep::Finish() {
   integers_.SayRules(&report_);
   NoteOneSided(&report_);
   effects_.Finish(report_, &report_.outputs);
+  report_.choices = choices_.Finish(report_);
   report_.peak_reference_bytes = own_.peak_bytes();
   std::map<int, const Layer*> layers;
   for (const Layer& layer : scene_.graph->layers) layers[layer.index] = &layer;
@@ -368,6 +379,7 @@ void Lockstep::Release(const StepInfo& step) {
     if (--readers_[port.blob] > 0) continue;
     own_.Release(port.blob);
     effects_.Release(port.blob);
+    choices_.Release(port.blob);
     written_.Release(port.blob);
   }
 }

@@ -23,6 +23,7 @@
 #include "check/judge/step_record.h"
 #include "check/judge/written_blobs.h"
 #include "check/walk/answer_effects.h"
+#include "check/walk/choices.h"
 #include "plumb/check.h"
 
 namespace plumb {
@@ -36,7 +37,7 @@ class Lockstep : public Observer {
   // inherited.
   Status Begin(Scene scene, const std::map<std::string, Tensor>& inputs);
   // Only the former: what a subject read may be something else.
-  Status SetOwnInputs(const std::map<std::string, Tensor>& inputs) { return own_.SetInputs(inputs); }
+  Status SetOwnInputs(const std::map<std::string, Tensor>& inputs);
   bool Wants(const StepInfo&, int) override { return !done_; }
   Status Before(const LayerEvent& event) override;
   Status After(const LayerEvent& event) override;
@@ -91,6 +92,7 @@ class Lockstep : public Observer {
   NarrowProducts narrow_;
   IntegerJudge integers_;
   AnswerEffects effects_;             // with CheckOptions::inherited
+  Choices choices_;                   // likewise
   std::unique_ptr<StepRecord> open_;  // between Before and After
 };
 

@@ -36,6 +36,7 @@ function showHead() {
         h('p', {}, h('b', {}, printable(run.device) + ' '), verdictMark(run.verdict), ' ', sentence(run.summary)),
         ...run.outputs.filter((output) => output.effect)
             .flatMap((output) => output.effect.said.map((said) => h('p', {}, `${printable(output.name)}: `, sentence(said)))),
+        ...run.choices.filter((choice) => choice.said).map((choice) => h('p', {}, 'choices ', sentence(choice.said))),
         h('p', {}, sentence(run.device_description)));
     const rest = [
       h('summary', {}, 'inputs, outputs, notes'),
