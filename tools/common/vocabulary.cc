@@ -41,6 +41,7 @@ const std::vector<Word>& Words() {
       {"inputs",          "",  {},                   Values::kOne},
       {"results",         "",  {},                   Values::kOne},
       {"probe",           "",  {},                   Values::kOne},
+      {"headroom",        "",  {},                   Values::kOne},
       {"write-inputs",    "",  {},                   Values::kOne},
       {"bias",            "n", {"bi"},               Values::kNumbers},
       {"scale",           "s", {"sc"},               Values::kNumbers},

@@ -43,6 +43,9 @@ void Options::AddTo(CommandLine* c) {
   });
   many.AddTo(c);
   c->Flag("--probe", &probe, "draw many inputs and take the one that exercises the weakest layers most");
+  c->Flag("--headroom", &headroom,
+          "run the reference alone: how far values and partial sums are from what f16 and bf16 hold, and which layers "
+          "must stay in f32");
   c->Add("--write-inputs", &inputs_to, "FILE.npz: also write the network inputs there, for another runtime");
   c->Add("--repeat", &repeat, "run each device so many times more, and note which step changes first");
   c->Flag("--poison", &poison,
@@ -88,6 +91,10 @@ void Options::AddTo(CommandLine* c) {
     c->NotWith("--probe", {given}, "it draws the network inputs");
   for (const char* other : {"--subject", "--golden"})
     c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
+  for (const char* other : {"--device", "--subject", "--golden", "--outputs-only", "--layer-files", "--layers",
+                            "--inputs", "--baseline", "--bundle", "--extract", "--repeat", "--poison", "--csv",
+                            "--junit", "--markdown", "--html", "--sarif", "--model-explorer"})
+    c->NotWith("--headroom", {other}, "no device runs, and no layer is judged");
   c->Check([=] { return CheckDeviceOptions(*c); });
   c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},
             {"--device", "X86, OPENCL, a list, or ALL, which is the default"},

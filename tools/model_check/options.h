@@ -22,6 +22,7 @@ struct Options {
   InputArguments input;
   ManyArguments many;
   bool probe = false;
+  bool headroom = false;
   std::string extract, bundle, show;
   bool with_model = false, poison = false;
   int repeat = 0;

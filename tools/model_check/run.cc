@@ -10,6 +10,7 @@
 #include "common/print.h"
 #include "plumb/plumb.h"
 #include "plumb/tensor_file.h"
+#include "plumb/tool/headroom.h"
 #include "plumb/tool/interrupt.h"
 #include "plumb/tool/printing.h"
 #include "plumb/tool/step_case.h"
@@ -69,6 +70,7 @@ int Run::Go() {
                                                             : "model";
   Status ready = ParseAsked();
   if (ready.ok()) ready = Load();
+  if (ready.ok() && options_.headroom) return ShowHeadroom();
   if (ready.ok()) {
     Judge();
   } else {
@@ -225,6 +227,17 @@ Status Run::CheckOutputs(Network* network) {
   if (!reference.ok()) return reference.status();
   PLUMB_RETURN_IF_ERROR(CompareWith(network->device_name(), outputs, *reference));
   return WriteOutputs(outputs, *reference);
+}
+
+int Run::ShowHeadroom() const {
+  auto report = MeasureHeadroom(graph_, inputs_.values, network_options_);
+  if (!report.ok()) return Fail(report.status());
+  report->model = result_.checked.model;
+  report->inputs = result_.checked.inputs;
+  Say(FormatHeadroom(*report, static_cast<size_t>(OutputWidth())));
+  if (options_.json.empty()) return kExitOk;
+  const Status written = WriteOutput(options_.json, FormatHeadroomJson(*report));
+  return written.ok() ? kExitOk : Fail(written);
 }
 
 Status Run::CheckLayerFiles() {

@@ -39,6 +39,8 @@ class Run {
   Status CheckOutputs(Network* network);
   void NotRun(AskedDevice* asked);
   Status CheckLayerFiles();
+  // --headroom; the exit code.
+  int ShowHeadroom() const;
   // Says what stands in the way, and keeps it for the conclusion.
   void AddError(const Status& status);
   int Finish();
