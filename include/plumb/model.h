@@ -73,6 +73,7 @@ struct FileNodes {
     std::vector<std::string> inputs, outputs;  // the file's names of tensors; "": left out
     std::string source_line;                   // as Layer::source_line
     Fate fate = Fate::kUnread;
+    std::vector<std::string> inner_inputs;  // of this graph, read by the graphs inside the node (If, Loop, Scan)
   };
   std::string format;          // "ONNX"
   std::vector<Node> nodes;     // in the file's order; those of inner graphs and functions are not listed

@@ -34,8 +34,8 @@ CheckResult Hostile() {
   result.model = std::make_shared<const Graph>(builder.Build().value());
   auto file = std::make_shared<FileNodes>();
   file->format = "ONNX";
-  file->nodes = {{"c", "Constant", {}, {"k"}, "", FileNodes::Fate::kFolded},
-                 {kHostile, "Relu", {kHostile}, {"out"}, "", FileNodes::Fate::kLayers}};
+  file->nodes = {{"c", "Constant", {}, {"k"}, "", FileNodes::Fate::kFolded, {}},
+                 {kHostile, "Relu", {kHostile}, {"out"}, "", FileNodes::Fate::kLayers, {"k"}}};
   file->of_layers = {1};
   result.file_nodes = file;
   RunReport run;
@@ -84,6 +84,7 @@ TEST(Html, HoldsTheJsonReport) {
   EXPECT_EQ(drawn["file"]["nodes"][0]["fate"], "folded");
   EXPECT_EQ(drawn["file"]["nodes"][1]["name"], kHostile);
   EXPECT_EQ(drawn["file"]["nodes"][1]["fate"], "layers");
+  EXPECT_EQ(drawn["file"]["nodes"][1]["inner_reads"][0], "k");
 }
 
 TEST(Html, NamesAreNoMarkup) {

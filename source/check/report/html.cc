@@ -133,6 +133,7 @@ PageJson FileJson(const FileNodes& file) {
                      {"fate", kFates[static_cast<int>(node.fate)]},
                      {"source_line", node.source_line},
                      {"reads", node.inputs},
+                     {"inner_reads", node.inner_inputs},
                      {"writes", node.outputs}});
   }
   return {{"format", file.format}, {"nodes", std::move(nodes)}};

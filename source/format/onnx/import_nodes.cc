@@ -166,10 +166,27 @@ void Importer::NoteTraces(const NodeIr& node, size_t before, const Scope& scope)
   }
 }
 
+void Importer::FillInnerInputs(FileNodes* filled) const {
+  std::set<std::string> known;
+  for (const ValueInfoIr& input : model_.graph.inputs) known.insert(input.name);
+  for (const NodeIr& node : model_.graph.nodes) known.insert(node.outputs.begin(), node.outputs.end());
+  for (const NodeIr& node : model_.graph.nodes) {
+    if (node.file_node < 0) continue;
+    std::set<std::string> names;
+    AddCaptured(node, &names);
+    for (const std::string& name : node.inputs) names.erase(name);
+    std::vector<std::string>& inner = filled->nodes[static_cast<size_t>(node.file_node)].inner_inputs;
+    for (const std::string& name : names) {
+      if (!name.empty() && known.count(name) > 0) inner.push_back(name);
+    }
+  }
+}
+
 void Importer::FillFileNodes(FileNodes* filled) const {
   filled->format = model_.format;
   filled->nodes = model_.file_nodes;
   filled->of_layers = builder_.FileNodesOfLayers();
+  FillInnerInputs(filled);
   const std::set<int> with_layers(filled->of_layers.begin(), filled->of_layers.end());
   for (size_t i = 0; i < filled->nodes.size(); ++i) {
     FileNodes::Node& node = filled->nodes[i];

@@ -78,6 +78,7 @@ class Importer {
   void NoteTraces(const NodeIr& node, size_t before, const Scope& scope);
   // LoadOptions::file_nodes, of a graph that is finished.
   void FillFileNodes(FileNodes* filled) const;
+  void FillInnerInputs(FileNodes* filled) const;
   // Of a node, or of a step of one: NotSupported beyond the budget.
   Status Count(const NodeIr& node, const Scope& scope);
   Status RunNode(const NodeIr& node, Scope* scope);

@@ -103,7 +103,7 @@ class Reader {
       node.file_node = static_cast<int>(model->file_nodes.size());
       const std::string type = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
       model->file_nodes.push_back(
-          {NameOf(node), type, node.inputs, node.outputs, node.source_line, FileNodes::Fate::kUnread});
+          {NameOf(node), type, node.inputs, node.outputs, node.source_line, FileNodes::Fate::kUnread, {}});
     }
   }
 

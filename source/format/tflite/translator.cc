@@ -32,7 +32,7 @@ onnx::ValueInfoIr DeclaredAs(const GraphWriter& writer, int tensor) {
   return info;
 }
 
-std::vector<std::string> NamesOf(const flatbuffers::Vector<int32_t>* tensors, const GraphWriter& writer) {
+std::vector<std::string> TensorNames(const flatbuffers::Vector<int32_t>* tensors, const GraphWriter& writer) {
   std::vector<std::string> names;
   for (size_t i = 0; tensors != nullptr && i < tensors->size(); ++i) {
     const int tensor = tensors->Get(static_cast<flatbuffers::uoffset_t>(i));
@@ -49,8 +49,8 @@ std::vector<FileNodes::Node> OperatorsOf(const ModelFile& file, const GraphWrite
     FileNodes::Node& node = nodes.emplace_back();
     node.name = OutputName(op, writer, i);
     node.type = OperatorName(*file.root().operator_codes()->Get(op.opcode_index()));
-    node.inputs = NamesOf(op.inputs(), writer);
-    node.outputs = NamesOf(op.outputs(), writer);
+    node.inputs = TensorNames(op.inputs(), writer);
+    node.outputs = TensorNames(op.outputs(), writer);
   }
   return nodes;
 }

@@ -90,6 +90,9 @@ TEST(FileNodes, WhatLiesInsideBelongsToTheNode) {
   Graph graph;
   const FileNodes file = NodesOfFile(m, &graph);
   ASSERT_EQ(file.nodes.size(), 2u);
+  EXPECT_EQ(file.nodes[0].inputs, std::vector<std::string>{"c"});
+  EXPECT_EQ(file.nodes[0].inner_inputs, std::vector<std::string>{"x"}) << "read by both branches";
+  EXPECT_TRUE(file.nodes[1].inner_inputs.empty());
   ASSERT_GE(file.of_layers.size(), 4u) << "both branches, what chooses, and the Relu";
   EXPECT_EQ(file.of_layers.back(), 1);
   for (size_t i = 0; i + 1 < file.of_layers.size(); ++i) EXPECT_EQ(file.of_layers[i], 0) << graph.layers[i].name;

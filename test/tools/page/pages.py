@@ -38,7 +38,7 @@ def write_onnx(path, count, hostile=False):
         return name
 
     while len(nodes) < count:
-        at = str(len(nodes) // 8)
+        at = str(len(nodes) // 9)
         read = last
         shift = numpy_helper.from_array(random.normal(size=(1, 4, 1, 1)).astype(numpy.float32))
         node("Constant", [], f"shift_{at}", value=shift)
@@ -48,7 +48,8 @@ def write_onnx(path, count, hostile=False):
         last = node("Relu", [last], f"relu_{at}")
         last = node("Identity", [last], f"same_{at}")
         last = node("Mish", [last], f"mish_{at}")
-        last = node("Add", [last, f"back_{at}" if at == "0" else read], f"sum_{at}")
+        last = node("Add", [last, f"back_{at}"], f"biased_{at}")
+        last = node("Add", [last, read], f"sum_{at}")
         node("Exp", [last], f"unread_{at}")
     values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4, 8, 8]) for name in ("data", last)]
     graph = helper.make_graph(nodes, "blocks", values[:1], values[1:], weights)

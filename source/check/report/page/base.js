@@ -80,14 +80,15 @@ const LEVELS = [
   ['untested', '○ not tested'], ...(drawn.file.nodes.length ? [['none', '– has no layer']] : [])
 ];
 
-// Of every run its steps in order, and which step holds a layer.
+// Of every run its steps in order, which step holds a layer, and which are what a node gives that was folded.
 const runs = report.runs.map((run, place) => {
-  const holds = new Map();
+  const holds = new Map(), folded = new Map();
   const steps = run.layers.map((layer, i) => {
     const worst = worstOutput(layer);
     const excess = worst ? value(worst.E) : NaN;
     for (const member of layer.members) holds.set(member.index, i);
     if (!layer.members.length) holds.set(layer.index, i);
+    if (layer.index < 0) layer.nodes.forEach((name) => folded.set(name, [...(folded.get(name) || []), i]));
     const types = layer.members.map((member) => member.type).join('+') || layer.type;
     const words = [
       layer.index, layer.name, types, layer.kernel, layer.verdict, layer.reason, layer.cause, ...layer.nodes,
@@ -104,7 +105,7 @@ const runs = report.runs.map((run, place) => {
       ...drawn.runs[place][i]
     };
   });
-  return {run, steps, holds};
+  return {run, steps, holds, folded};
 });
 const currentRun = () => runs[state.run];
 const currentStep = () => currentRun()?.steps[state.step];

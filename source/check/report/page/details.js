@@ -80,11 +80,10 @@ function stepParts(step) {
 // What became of an operator of the file.
 function nodeParts(node, place) {
   const link = (text, act) => h('button', {type: 'button', class: 'link', onclick: act}, text);
-  const links = (places) => [
-    ...places.slice(0, 20).map(
-        (at) => link(`${drawn.model[at].index} ${printable(drawn.model[at].name)}`, () => chooseLayer(at))),
-    places.length > 20 ? ` and ${places.length - 20} more` : ''
-  ];
+  const links = (places) =>
+      [...places.slice(0, 20).map(
+           (at) => link(`${drawn.model[at].index} ${printable(drawn.model[at].name)}`, () => chooseLayer(at))),
+       places.length > 20 ? ` and ${places.length - 20} more` : ''];
   const layers = layersOf[place];
   const behind = layers.length ? [] : [...new Set(readersBehind(place).flatMap((reader) => layersOf[reader]))];
   const steps = stepsOfNode(place).length;
@@ -95,7 +94,7 @@ function nodeParts(node, place) {
       [layers.length === 1 ? 'its layer' : `its ${layers.length} layers`, layers.length ? links(layers) : ''],
       ['read by the layers', behind.length && node.fate !== 'unread' ? links(behind) : ''],
       ['written at', node.source_line], ['reads', node.reads.filter(Boolean).join(', ')],
-      ['writes', node.writes.filter(Boolean).join(', ')]
+      ['its inner graphs read', node.inner_reads.join(', ')], ['writes', node.writes.filter(Boolean).join(', ')]
     ]),
     steps > 1 ? h('p', {}, `Its layers are in ${steps} steps of this run; below is the one that is furthest off.`) : ''
   ];
@@ -116,10 +115,10 @@ function layerParts(layer) {
 function showDetails(element) {
   const step = currentStep();
   const layer = drawn.model[state.layer], node = file.nodes[state.node];
-  element.replaceChildren(...(step              ? [node ? nodeParts(node, state.node) : '', stepParts(step)] :
-                                  node          ? nodeParts(node, state.node) :
-                                  layer         ? layerParts(layer) :
-                                                  [h('p', {}, 'No layer is selected.')])
+  element.replaceChildren(...(step      ? [node ? nodeParts(node, state.node) : '', stepParts(step)] :
+                                  node  ? nodeParts(node, state.node) :
+                                  layer ? layerParts(layer) :
+                                          [h('p', {}, 'No layer is selected.')])
                               .flat(Infinity)
                               .filter(Boolean));
   element.scrollTop = 0;

@@ -6,7 +6,7 @@ class GraphView {
     this.choose = choose;
     this.nodes = this.all = [];
     this.chosen = new Set();
-    this.canvas = s('svg', {class: 'picture', role: 'img', 'aria-label': title + '; the table has the same layers'});
+    this.canvas = s('svg', {class: 'picture', role: 'group', tabindex: 0});
     this.map = s('svg', {class: 'map', preserveAspectRatio: 'none', 'aria-hidden': 'true'});
     this.wait = h('div', {class: 'wait'}, 'laying out ...');
     const button = (text, label, act) =>
@@ -22,14 +22,13 @@ class GraphView {
   // Draws what lies around the first node chosen; the promise that it returns then holds another one, for the rest.
   async show(title, nodes) {
     this.title.textContent = title;
-    this.canvas.setAttribute('aria-label', title + '; the table has the same layers');
+    this.canvas.setAttribute('aria-label', title + '; arrow keys go from node to node');
     const edges = connect(nodes);
     nodes.forEach((node, place) => {
       const cut = printable(node.name);
       node.place = place;
       node.line = node.level === 'none' ? node.note :  // there are many beside each other
-                                          (node.note ? node.note + ' · ' : '') +
-              (cut.length > 26 ? '…' + cut.slice(-25) : cut);
+          (node.note ? node.note + ' · ' : '') + (cut.length > 26 ? '…' + cut.slice(-25) : cut);
       node.width = Math.max(node.line.length, node.title.length) * 7.3 + 16;
     });
     this.nodes = this.all = [];
@@ -60,8 +59,8 @@ class GraphView {
   // Nodes and edges as far as they are laid out.
   take(nodes, edges) {
     this.nodes = nodes.filter((node) => node.x !== undefined);
-    this.edges = edges.filter((edge) => (edge.far ? nodes[edge.from].x !== undefined && nodes[edge.to].x !== undefined :
-                                                    edge.points));
+    this.edges = edges.filter(
+        (edge) => (edge.far ? nodes[edge.from].x !== undefined && nodes[edge.to].x !== undefined : edge.points));
     for (const edge of this.edges) {
       const a = nodes[edge.from], b = nodes[edge.to];
       Object.assign(edge, {path: null, top: Math.min(a.y, b.y), bottom: Math.max(a.y, b.y)});
@@ -162,9 +161,12 @@ class GraphView {
     const seen = this.nodes.filter(
         (node) => node.y > y - NODE_HEIGHT && node.y < bottom + NODE_HEIGHT && node.x + node.width / 2 > x &&
             node.x - node.width / 2 < right);
-    const lines = this.edges.filter((edge) => edge.bottom >= y && edge.top <= bottom);
+    const within = (at) => at >= y && at <= bottom;  // far edges that only pass by would be a hatching
+    const lines = this.edges.filter(
+        (edge) => edge.bottom >= y && edge.top <= bottom && (!edge.far || within(edge.top) || within(edge.bottom)));
     const readable = scale > READABLE && seen.length < 1500;
-    const path = (edges, name) => edges.length && s('path', {class: name, d: edges.map((e) => this.pathOf(e)).join('')});
+    const path = (edges, name) =>
+        edges.length && s('path', {class: name, d: edges.map((e) => this.pathOf(e)).join('')});
     const chosen = (edge) => this.chosen.has(edge.from) || this.chosen.has(edge.to);
     this.canvas.replaceChildren(
         path(lines.filter((e) => !e.far && !chosen(e)), 'edge') || '',

@@ -151,17 +151,19 @@ function answerLayout({data: {blocks, options}}) {
   }));
 }
 
-// One worker for all graphs of the page, which answers in the order in which it is asked.
+// One worker for all graphs of the page, which answers in the order in which it is asked. It starts while the page
+// makes its list.
 const layouts = {
-  worker: null,
+  worker: runs.length ? startWorker() : null,
   waiting: []
 };
+function startWorker() {
+  const text = `${document.getElementById('layout').textContent}\n${answerLayout}\nonmessage = answerLayout;`;
+  const worker = new Worker(URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));
+  worker.onmessage = ({data}) => layouts.waiting.shift()(data);
+  return worker;
+}
 function askWorker(task) {
-  if (!layouts.worker) {
-    const text = `${document.getElementById('layout').textContent}\n${answerLayout}\nonmessage = answerLayout;`;
-    layouts.worker = new Worker(URL.createObjectURL(new Blob([text], {type: 'text/javascript'})));
-    layouts.worker.onmessage = ({data}) => layouts.waiting.shift()(data);
-  }
   layouts.worker.postMessage(task);
   return new Promise((done) => {
     layouts.waiting.push(done);

@@ -59,8 +59,9 @@ class StepList {
     ].map(([text, kind]) => h('th', {class: kind, scope: 'col'}, text));
     element.replaceChildren(
         h('div', {class: 'controls'}, this.search, this.order, this.filters), this.count,
-        this.rows = h('div', {class: 'rows', onscroll: () => this.draw()},
-                      this.table = h('table', {}, h('thead', {}, h('tr', {}, head)), this.body)));
+        this.rows =
+            h('div', {class: 'rows', onscroll: () => this.draw()},
+              this.table = h('table', {}, h('thead', {}, h('tr', {}, head)), this.body)));
     new ResizeObserver(() => this.draw()).observe(this.rows);
     this.body.addEventListener('click', (event) => {
       const row = event.target.closest('tr[data-step]');

@@ -35,7 +35,9 @@ function showHead() {
     lines.push(
         h('p', {}, h('b', {}, printable(run.device) + ' '), verdictMark(run.verdict), ' ', sentence(run.summary)),
         ...run.outputs.filter((output) => output.effect)
-            .flatMap((output) => output.effect.said.map((said) => h('p', {}, `${printable(output.name)}: `, sentence(said)))),
+            .flatMap(
+                (output) =>
+                    output.effect.said.map((said) => h('p', {}, `${printable(output.name)}: `, sentence(said)))),
         ...run.choices.filter((choice) => choice.said).map((choice) => h('p', {}, 'choices ', sentence(choice.said))),
         h('p', {}, sentence(run.device_description)));
     const rest = [
@@ -49,11 +51,12 @@ function showHead() {
               h('tr', {}, ['output', 'shape', run.device, 'reference', ''].map((t) => h('th', {scope: 'col'}, t)))),
             h('tbody', {}, run.outputs.map(outputRow))));
     }
-    rest.push(h('h3', {}, 'what this rests on'), ...run.rests_on.map((line) => h('p', {}, sentence(line))));
     lines.push(h('details', {}, rest));
   }
   if (report.reproduce) lines.push(commandLine(report.reproduce));
   byId('head').replaceChildren(...lines);
+  byId('rests').replaceChildren(
+      ...(run ? [h('h2', {}, 'What this rests on'), ...run.rests_on.map((line) => h('p', {}, sentence(line)))] : []));
 }
 
 function showRuns() {
@@ -111,10 +114,11 @@ function chooseRun(place) {
 
 function showHelp() {
   const keys = [
-    ['/', 'search'], ['j k, arrows', 'the next, the one before'], ['n p', 'the same of those that are not aligned'],
-    ['+ −', 'zoom the graphs'], ['0', 'the whole graphs'], ['c', 'back to the layer selected'],
-    ['1 to 9', 'the runs'],
-    ['o m s', 'shows or hides the graph of the file, the model, the steps'], ['d', 'to the details'], ['Esc', 'clears the search'], ['?', 'this']
+    ['/', 'search'], ['j k, arrows', 'the next, the one before; in a graph (Tab goes there) its own'],
+    ['n p', 'the same of those that are not aligned'], ['+ −', 'zoom the graphs'], ['0', 'the whole graphs'],
+    ['c', 'back to the layer selected'], ['1 to 9', 'the runs'],
+    ['o m s', 'shows or hides the graph of the file, the model, the steps'], ['d', 'to the details'],
+    ['Esc', 'clears the search'], ['?', 'this']
   ];
   const dialog = byId('help');
   dialog.replaceChildren(
@@ -137,7 +141,9 @@ function onKey(event) {
     return list.show();
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey || byId('help').open) return;
+  const focused = views.all.find(({view}) => view.canvas === document.activeElement);
   const to = (by, off) => {
+    if (focused && !off) return focused.view.choose(focused.view.looksAt() + by);
     const next = list.next(by, off);
     if (next >= 0) chooseStep(next);
   };
@@ -173,6 +179,7 @@ function beforePrint() {
   byId('printed').replaceChildren(
       ...steps.map((step) => h('article', {}, stepParts(step).flat(Infinity).filter(Boolean))));
   list.show(true);
+  byId('head').querySelectorAll('details').forEach((details) => details.setAttribute('open', ''));
   for (const view of views.open) {
     view.keepView();
     if (view.nodes.length) view.fit();

@@ -7,7 +7,8 @@ drawn.model.forEach((layer, place) => layersOf[layer.node]?.push(place));
 const nodesByName = new Map();
 file.nodes.forEach((node, place) => nodesByName.has(node.name) || nodesByName.set(node.name, place));
 const readersOfBlob = new Map();
-file.nodes.forEach((node, place) => node.reads.filter(Boolean).forEach((blob) => {
+const readsOf = (node) => [...node.reads, ...node.inner_reads].filter(Boolean);
+file.nodes.forEach((node, place) => readsOf(node).forEach((blob) => {
   if (!readersOfBlob.has(blob)) readersOfBlob.set(blob, []);
   readersOfBlob.get(blob).push(place);
 }));
@@ -29,7 +30,10 @@ function readersBehind(place) {
 }
 
 const stepOfLayer = (place) => currentRun().holds.get(drawn.model[place].index);
-const stepsOfNode = (place) => [...new Set(layersOf[place].map(stepOfLayer).filter((step) => step !== undefined))];
+function stepsOfNode(place) {
+  if (!layersOf[place].length) return currentRun().folded.get(file.nodes[place].name) || [];
+  return [...new Set(layersOf[place].map(stepOfLayer).filter((step) => step !== undefined))];
+}
 
 // What is selected in each graph. A step stands for all of its layers, and these for their nodes.
 function selection() {
@@ -49,22 +53,18 @@ const worseLevel = (a, b) => (SEVERITY_OF_LEVELS.indexOf(b) > SEVERITY_OF_LEVELS
 const SEVERITY_OF_LEVELS = ['none', 'a0', 'a1', 'a2', 'untested', 'grey', 'wrong'];
 
 // A node is drawn as the worst of the steps that hold its layers was judged.
-function fileNodes() {
+function fileNode(node, place) {
   const {steps} = currentRun();
-  return file.nodes.map((node, place) => {
-    const count = layersOf[place].length, of = stepsOfNode(place).map((step) => steps[step]);
-    const worst = of.reduce((a, b) => (a && worseLevel(b.level, a.level) === a.level ? a : b), null);
-    const level = worst ? worst.level : count ? 'untested' : 'none';
-    return {
-      title: `${worst ? SIGNS[worst.layer.verdict] : count ? '' : '–'} ${printable(node.type)}`,
-      name: node.name,
-      note: count > 1 ? `${count} layers` : count ? '' : FATES[node.fate]?.[0] || '',
-      level,
-      reads: node.reads,
-      writes: node.writes
-    };
-  });
+  const box = {name: node.name, reads: readsOf(node), writes: node.writes};
+  const count = layersOf[place].length, of = stepsOfNode(place).map((step) => steps[step]);
+  const note = count > 1 ? `${count} layers` : count ? '' : FATES[node.fate]?.[0] || '';
+  if (!count && !of.length) return {...box, title: '– ' + printable(node.type), level: 'none', note};
+  if (!of.length) return {...box, title: printable(node.type), level: 'untested', note};
+  const worst = of.reduce((a, b) => (worseLevel(a.level, b.level) === a.level ? a : b));
+  return {...box, title: `${SIGNS[worst.layer.verdict]} ${printable(node.type)}`, level: worst.level, note};
 }
+const fileNodes = () => file.nodes.map(fileNode);
+
 // A layer as the step that holds it.
 function modelNodes() {
   const {steps, holds} = currentRun();
@@ -102,10 +102,9 @@ class Views {
     };
     this.all = Object.entries(kinds)
                    .filter(([, [things]]) => things.length)
-                   .map(([kind, [, word, key, make, choose]]) => ({
-                          kind, word, key, make, open: false,
-                          view: new GraphView(word, (place) => choose(place))
-                        }));
+                   .map(
+                       ([kind, [, word, key, make, choose]]) =>
+                           ({kind, word, key, make, open: false, view: new GraphView(word, (place) => choose(place))}));
     this.all.forEach(({kind, view}) => {
       view.element.dataset.kind = kind;
     });
@@ -157,13 +156,17 @@ class Views {
       if (one.open && !this.laidOut.has(one)) this.laidOut.set(one, one.view.show(counts[one.kind](), one.make()));
     }
     this.element.hidden = !this.open.length;
-    this.bar.replaceChildren('graphs: ', ...this.all.map((one) => h('button', {
-                                                           type: 'button',
-                                                           'aria-pressed': String(one.open),
-                                                           title: `shows or hides this graph ( ${one.key} )`,
-                                                           onclick: () => this.toggle(one)
-                                                         },
-                                                           one.word || printable(run.device))));
+    this.bar.replaceChildren(
+        'graphs: ',
+        ...this.all.map(
+            (one) =>
+                h('button', {
+                  type: 'button',
+                  'aria-pressed': String(one.open),
+                  title: `shows or hides this graph ( ${one.key} )`,
+                  onclick: () => this.toggle(one)
+                },
+                  one.word || printable(run.device))));
     const shown = Promise.all(this.laidOut.values());
     return [shown, shown.then((parts) => Promise.all(parts.map((part) => part.rest)))];
   }
