@@ -343,6 +343,8 @@ class CheckTest(unittest.TestCase):
         self.assertEqual((report.verdict, report.exit_code, report.aligned), ("aligned", 0, True))
         self.assertEqual(report.verdicts, {CPU: "aligned"})
         self.assertIsNone(report.first_wrong)
+        self.assertTrue(report[CPU].rests_on[0].startswith("compared: 6 of 6 steps"), report[CPU].rests_on)
+        self.assertIn("not tested: nothing", report[CPU].rests_on)
         self.assertEqual([layer.verdict for layer in report.layers], ["aligned"] * 6)
         self.assertGreater(report[CPU].layers[0].E, 0)
         prob = report.outputs[CPU]["prob"]

@@ -168,8 +168,8 @@ TEST(ReportRestsOn, SaysWhatWasComparedOnWhatAndWhatWasNot) {
   const CheckResult result = Honest();
   const std::vector<std::string> expected = {
       "compared: 4 of 6 steps, 40 of 60 values, 1 of 1 outputs (doc/check.md, The rule (measured))",
-      "on input x f32 [3]: photo.npy; its values: 0 to 0",
-      "on input x y f32 [3]: generated, uniform in [-1, 1); its values: -2 to 0.5, 1 not finite",
+      "on x f32 [3]: photo.npy; its values: 0 to 0",
+      "on x y f32 [3]: generated, uniform in [-1, 1); its values: -2 to 0.5, 1 not finite",
       "not tested: 2 of 6 steps: 'layer4', 'layer5': ran on NAIVE",
       "smallest gain error that would have been seen: any in 1 exact step, 0.003 at 'layer1', 2e-05 at 'layer2', 1e-06 "
       "at 'layer0'"};

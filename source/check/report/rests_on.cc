@@ -42,7 +42,7 @@ const InputExtent* ExtentOfLine(const CheckedModel& checked, const std::string& 
 std::vector<std::string> InputTexts(const CheckedModel& checked) {
   std::vector<std::string> texts;
   for (const std::string& line : checked.inputs) {
-    std::string text = "on input " + line;
+    std::string text = "on " + line;
     if (const InputExtent* extent = ExtentOfLine(checked, line)) {
       text += fmt::format("; its values: {} to {}", Number(extent->min, 6), Number(extent->max, 6));
       if (extent->not_finite > 0) text += fmt::format(", {} not finite", extent->not_finite);
