@@ -112,7 +112,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """For notebooks: its sentence, the steps that are not aligned, the five that come nearest to their bounds,
-        and the network's outputs."""
+        the network's outputs, and what all this rests on."""
         few, worst = 20, 5
         off = [layer for layer in self.layers if layer.verdict != "aligned"]
         near = sorted((one for one in self.layers if one.verdict == "aligned"), key=lambda one: -one.E)
@@ -125,6 +125,7 @@ class Run:
             + _html.table(_HEAD, rows)
             + _html.more(len(off), few, "that are not aligned")
             + _html.table("output shape values reference", outputs)
+            + "".join(f"<p>{_html.escaped(line)}</p>" for line in self.rests_on)
         )
 
 

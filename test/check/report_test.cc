@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the reports show: greys of one cause on one line, the legend once, Markdown and JUnit for continuous
 // integration, the whole command.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -183,6 +184,14 @@ TEST(ReportRestsOn, SaysWhatWasComparedOnWhatAndWhatWasNot) {
   EXPECT_EQ(said[2],
             "smallest gain error that would have been seen: 2e-05 in the middle of all, at worst 1 at 'layer3', "
             "0.003 at 'layer1', 2e-05 at 'layer2'");
+  for (int i = 0; i < 4; ++i) all.layers[static_cast<size_t>(i)].reason = fmt::format("{} of 9 channels are 0", i);
+  all.layers[3].step.name = std::string(100, 'a') + "end";
+  const std::vector<std::string> in_part = RestsOn({}, all);
+  EXPECT_EQ(in_part[2],
+            "tested in part: 4 of 4 steps: 0 of 9 channels are 0; 1 of 9 channels are 0; 2 of 9 channels are 0; and 1 "
+            "more");
+  EXPECT_TRUE(Has(in_part[3], "aaaend', 0.003 at 'layer1'")) << in_part[3];
+  EXPECT_LT(in_part[3].size(), 200u) << "names are cut";
   EXPECT_EQ(RestsOn({}, {}).back(), "not tested: everything");
 }
 

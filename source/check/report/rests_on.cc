@@ -8,17 +8,20 @@
 #include "base/text.h"
 #include "check/core/coverage.h"
 #include "check/report/util.h"
+#include "plumb/tool/printing.h"
 
 namespace plumb {
 namespace {
 
 constexpr size_t kFewNames = 3, kFewReasons = 5;
+constexpr size_t kLongestName = 40;  // whole names stand in the table, or in the JSON
+
+std::string NameText(const LayerReport& layer) { return "'" + CutFront(layer.step.name, kLongestName) + "'"; }
 
 // "'conv1', 'conv2' and 5 more"
 std::string NamesText(const std::vector<const LayerReport*>& layers) {
   std::string text;
-  for (size_t i = 0; i < std::min(layers.size(), kFewNames); ++i)
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", layers[i]->step.name);
+  for (size_t i = 0; i < std::min(layers.size(), kFewNames); ++i) text += (i == 0 ? "" : ", ") + NameText(*layers[i]);
   if (layers.size() > kFewNames) text += fmt::format(" and {} more", layers.size() - kFewNames);
   return text;
 }
@@ -74,6 +77,18 @@ std::string NotTestedText(const RunReport& run) {
   return text;
 }
 
+// Steps that are aligned as far as they could be: dead channels, values at a limit, a bound that says little.
+std::string TestedInPartText(const RunReport& run) {
+  std::vector<std::string> reasons;
+  for (const LayerReport& layer : run.layers) {
+    if (layer.verdict == Verdict::kAligned && !layer.reason.empty()) reasons.push_back(layer.reason);
+  }
+  if (reasons.empty()) return "";
+  std::string text = fmt::format("tested in part: {} of {} steps", reasons.size(), run.layers.size());
+  for (size_t i = 0; i < std::min(reasons.size(), kFewNames); ++i) text += (i == 0 ? ": " : "; ") + reasons[i];
+  return reasons.size() > kFewNames ? fmt::format("{}; and {} more", text, reasons.size() - kFewNames) : text;
+}
+
 // The largest of its outputs'; 0: any change of a value is seen.
 double SmallestFault(const LayerReport& layer) {
   double fault = 0;
@@ -102,7 +117,7 @@ std::string SmallestFaultText(const RunReport& run) {
     text += fmt::format("{} in the middle of{}, at worst ", Number(faults[faults.size() / 2].first, 2),
                         exact == 0 ? " all" : " the others");
   for (size_t i = 0; i < std::min(faults.size(), kFewNames); ++i)
-    text += fmt::format("{}{} at '{}'", i == 0 ? "" : ", ", Number(faults[i].first, 2), faults[i].second->step.name);
+    text += fmt::format("{}{} at {}", i == 0 ? "" : ", ", Number(faults[i].first, 2), NameText(*faults[i].second));
   return text;
 }
 
@@ -112,6 +127,7 @@ std::vector<std::string> RestsOn(const CheckedModel& checked, const RunReport& r
   std::vector<std::string> sentences = {ComparedText(checked, run)};
   for (std::string& text : InputTexts(checked)) sentences.push_back(std::move(text));
   sentences.push_back(NotTestedText(run));
+  if (std::string text = TestedInPartText(run); !text.empty()) sentences.push_back(std::move(text));
   if (std::string text = SmallestFaultText(run); !text.empty()) sentences.push_back(std::move(text));
   return sentences;
 }
