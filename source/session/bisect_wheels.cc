@@ -2,6 +2,7 @@
 // The environments of a package's versions, which Python's venv and pip make.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
