@@ -58,6 +58,8 @@ if [ ${#select[@]} = 0 ]; then
 fi
 # One run over all of this machine's builds, so that one summary speaks for everything.
 mkdir -p build/all
-export LSAN_OPTIONS="suppressions=$PWD/test/leaks.supp:print_suppressions=0:${LSAN_OPTIONS:-}"
+cp test/leaks.supp build/all/leaks.supp
+[ "$(distribution)" = "debian 12" ] || cat test/leaks_layer.supp >>build/all/leaks.supp
+export LSAN_OPTIONS="suppressions=$PWD/build/all/leaks.supp:print_suppressions=0:${LSAN_OPTIONS:-}"
 echo "subdirs($(printf '"../%s" ' "${presets[@]}"))" >build/all/CTestTestfile.cmake
 ctest --test-dir build/all "${select[@]}" -j "$(nproc)" --output-on-failure
