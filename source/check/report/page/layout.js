@@ -62,7 +62,7 @@ function markFarEdges(nodes, edges, {order, into, out, fed}) {
       if (late(i) || !late(from)) rank[i] = Math.max(rank[i], rank[from] + 1);
     });
   for (const i of [...order].reverse())
-    if (late(i) && out[i].length) rank[i] = Math.min(...out[i].map((to) => rank[to])) - 1;
+    if (late(i) && out[i].length) rank[i] = out[i].reduce((least, to) => Math.min(least, rank[to]), Infinity) - 1;
   const span = (edge) => Math.abs(rank[edge.to] - rank[edge.from]);
   const near = new Array(nodes.length).fill(null);
   edges.forEach((edge) => {
