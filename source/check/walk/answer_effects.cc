@@ -236,6 +236,10 @@ void SettleEffects(RunReport* run) {
     for (const ChoiceCause& cause : choice.layers)
       is_wrong(cause.position) ? wrong.push_back(cause) : static_cast<void>(choice.by_rounding += cause.choices);
     choice.layers = std::move(wrong);
+    if (run->Count(Verdict::kWrong) > 0) continue;
+    choice.by_rounding += choice.unexplained;  // of layers that were not followed, and are right in this arithmetic
+    choice.unexplained = 0;
+    choice.margin = choice.reach = 0;  // of another arithmetic
   }
 }
 

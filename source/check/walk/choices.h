@@ -31,11 +31,13 @@ class Choices {
  public:
   static constexpr size_t kMostFollowed = 65536;  // of a step's changed choices; the others are only counted
 
-  // Looks for steps that choose; blobs outlives it. The network inputs follow.
-  void Begin(const std::vector<const StepInfo*>& steps, const BlobTable& blobs);
+  // Looks for steps that choose; blobs outlives it. The network inputs follow. exact: the steps are judged by what the
+  // graph says, and not by what rounded operands or weights give.
+  void Begin(const std::vector<const StepInfo*>& steps, const BlobTable& blobs, bool exact);
   Status SetInputs(const std::map<std::string, Tensor>& inputs);
-  // Of a step that own and effects ran through, before its inputs are released.
-  void NoteStep(size_t position, const StepRecord& record, const OwnRun& own, const AnswerEffects& effects);
+  // Of a step that own and effects ran through, before its inputs are released. waits: its verdict may still change to
+  // right in another arithmetic.
+  void NoteStep(size_t position, const StepRecord& record, const OwnRun& own, const AnswerEffects& effects, bool waits);
   // Of a step whose values nobody has.
   void NoteUnknown(size_t position, const LayerGroup& group, const std::vector<Tensor>& constants);
   void Release(const std::string& blob);
@@ -62,11 +64,14 @@ class Choices {
   void Compare(const Place& place, const Compared& compared, const std::vector<ForkedBlob>& forks, Step* step) const;
   // The run goes through the step, with the device's choices where it chooses.
   void Advance(const StepRecord& record, const std::optional<Place>& place, OwnRun* run) const;
-  void AddRounding(size_t position, const StepRecord& record);
+  void AddRounding(size_t position, const StepRecord& record, bool waits);
+  // What the step should have written, as the reference's own run computes it.
+  std::vector<Tensor> RightValues(const StepRecord& record) const;
   ChoiceReport Conclude(const RunReport& run, const Step& step) const;
 
   size_t end_ = 0;  // behind the last step that chooses: no run goes on from there
   const BlobTable* blobs_ = nullptr;
+  bool exact_ = true;
   OwnRun moved_;
   std::optional<OwnRun> guided_;  // from the first changed choice on; before it is the reference's own run
   std::vector<Step> steps_;

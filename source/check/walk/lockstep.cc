@@ -78,7 +78,9 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
     narrow_ = NarrowProducts(declared, options_.may_be_half);
   for (const auto& [name, value] : inputs) PLUMB_RETURN_IF_ERROR(written_.NoteWritten(name, value));
   effects_ = AnswerEffects(scene_.rest);
-  if (options_.inherited) choices_.Begin(scene_.steps, *scene_.blobs);
+  const bool exact =
+      options_.arithmetic == SubjectArithmetic::kFp32 || options_.arithmetic == SubjectArithmetic::kWinograd;
+  if (options_.inherited) choices_.Begin(scene_.steps, *scene_.blobs, exact);
   return SetOwnInputs(inputs);
 }
 
@@ -150,7 +152,7 @@ Status Lockstep::After(const LayerEvent& event) {
   }
   if (options_.inherited) {
     effects_.RunStep(record->group, *scene_.blobs, record->inputs);
-    choices_.NoteStep(report_.layers.size(), *record, own_, effects_);
+    choices_.NoteStep(report_.layers.size(), *record, own_, effects_, waits);
     effects_.NoteStep(report_.layers.size(), *record, *scene_.blobs, waits);
   }
   Release(event.step());
