@@ -59,7 +59,7 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables() {
        "what is said on standard error; debug: drivers, kernels with refusals, program caches, pairings (info)"},
       {"PLUMB_MAX_CPU_ISA", "GENERIC, SSE41, AVX2, AVX512, NEON or DEFAULT", "holds the CPU kernels to an ISA"},
       {"PLUMB_CACHE_DIR", "a folder",
-       "compiled GPU programs and environments of --wheels ($XDG_CACHE_HOME/plumb, else ~/.cache/plumb)"},
+       "compiled GPU programs and environments of wheels ($XDG_CACHE_HOME/plumb, else ~/.cache/plumb)"},
       {"PLUMB_OPENCL_SHAPES", "cpu or gpu", "OPENCL's kernel shapes (by device type)"},
       {"PLUMB_OPENCL_WINOGRAD", "off or 4", "OPENCL's 3x3 convolutions (where Winograd pays)"},
       {"PLUMB_VULKAN_SHAPES", "cpu or gpu", "VULKAN's kernel shapes (by adapter type)"},

@@ -102,8 +102,9 @@ Status CheckShown(const std::string& runtime) {
   for (const ShownRuntime& one : kRuntimes) names.emplace_back(one.name);
   if (runtime.empty() || std::find(names.begin(), names.end(), runtime) != names.end()) return Status::Ok();
   if (runtime == "litert")
-    return Status::NotSupported("show: LiteRT reads no .onnx, and a case of a .tflite is written as tnnproto");
-  return Status::InvalidArgument(UnknownWord("show", runtime, names));
+    return Status::NotSupported(
+        "ReduceOptions::show: LiteRT reads no .onnx, and a case of a .tflite is written as tnnproto");
+  return Status::InvalidArgument(UnknownWord("ReduceOptions::show", runtime, names));
 }
 
 std::string ShownByCommand(const std::string& command) {

@@ -29,6 +29,7 @@ constexpr FieldWord kFieldWords[] = {
     {"PairingOptions::layout", "--layout"},
     {"PairingOptions::names", "--names"},
     {"PairingOptions::tensors", "--tensors"},
+    {"ReduceOptions::show", "--show"},
     {"ReportStyle::all", "--all"},
     {"RemoteOptions::silence", "--silence"},
     {"RuntimeOptions::max_isa", "--max-isa"},

@@ -88,7 +88,7 @@ def main():
             said = check(o, work / "net.onnx", runtime, layer, work / f"{runtime}_{layer}")
             print(f"{'FAIL' if said else 'ok  '} {runtime} {layer} {said}", flush=True)
             failed += bool(said)
-    for command, said in (("litert", "LiteRT reads no .onnx"), ("onnx", "expected onnxruntime")):
+    for command, said in (("litert", "--show: LiteRT reads no .onnx"), ("onnx", "--show: expected onnxruntime")):
         done = subprocess.run([f"{o.bin}/model_check", "-m", str(work / "net.onnx"), "--extract", str(work / "none"),
                                "--show", command], capture_output=True, text=True)
         is_so = done.returncode == 2 and said in done.stderr
