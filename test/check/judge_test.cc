@@ -46,6 +46,29 @@ TEST(SlopeTest, LeavesOutWhatSumsStrayBy) {
   EXPECT_EQ(JudgeGain(1024, 1e-4, 0.1).verdict, Verdict::kWrong);
 }
 
+// All channels are the same, and their sums stray to one side: 49 values are one error each, not 25,088.
+TEST(SlopeTest, FewValuesThatChannelsRepeatSayNoMoreThanTheLargest) {
+  const auto judge = [](double gain) {
+    const Shape shape = {1, 512, 7, 7};
+    Tensor device = Tensor::Create(DType::kF32, shape).value();
+    Tensor reference = Tensor::Create(DType::kF64, shape).value(), tau = Tensor::Create(DType::kF64, shape).value();
+    for (int64_t i = 0; i < shape.NumElements(); ++i) {
+      const double y = 1 + static_cast<double>(i % 49) / 1024;
+      reference.data<double>()[i] = y;
+      device.data<float>()[i] = static_cast<float>(y * (1 + gain));
+      tau.data<double>()[i] = 1e-3 * y;
+    }
+    OutputReport report;
+    report.dtype = DType::kF32;
+    report.shape = shape;
+    Judge(JudgeInput{device, reference, tau, true}, &report);
+    return report.verdict;
+  };
+  EXPECT_EQ(judge(2.8e-4), Verdict::kAligned);  // R of all values is 2.24, of 49 over 64 it is 1.96
+  EXPECT_EQ(judge(3.2e-4), Verdict::kWrong);
+  EXPECT_EQ(judge(5e-3), Verdict::kWrong);
+}
+
 // Most of the channel is `level` steps of int8's grid, as the device rounds it; `gain` before it does.
 OutputReport JudgeOnGrid(double level, double gain) {
   const Shape shape = {1, 1, 32, 32};

@@ -172,9 +172,15 @@ bool SlopeWrong(const Channel& c, const JudgeInput& input, double* b, double* z)
   return *z > kSlopeZ && std::fabs(*b) > SlopeMin(input);
 }
 
-// The share of the reference's values that are no repetitions, zeros apart. Where a constant field went into a
-// convolution one rounding error is repeated all over the map; the slope test counts it once.
-double Distinct(const JudgeInput& input, int64_t channel, int64_t channels) {
+struct Repetition {
+  double share = 1;       // of the values that are no repetitions
+  bool few_over = false;  // so few of so many that they say no more than the largest does
+};
+
+// Of the reference's values, zeros apart. Where a constant field went into a convolution one rounding error is repeated
+// all over the map; the slope test counts it once. Where all weights are the same, so are all channels, and sums of
+// equal terms stray to one side.
+Repetition Repeated(const JudgeInput& input, int64_t channel, int64_t channels) {
   const Shape& shape = input.reference.shape();
   const int64_t plane = shape.rank() >= 2 ? shape.CountFrom(2) : shape.NumElements(), batch = shape.DimOrOne(0);
   const double* reference = input.reference.data<double>();
@@ -185,10 +191,12 @@ double Distinct(const JudgeInput& input, int64_t channel, int64_t channels) {
       std::copy_if(y, y + plane, std::back_inserter(values), [](double v) { return std::isfinite(v) && v != 0; });
     }
   }
-  if (values.empty()) return 1;
+  if (values.empty()) return {};
+  constexpr double kRare = 1.0 / 64;
   std::sort(values.begin(), values.end());
   const auto distinct = std::unique(values.begin(), values.end()) - values.begin();
-  return static_cast<double>(distinct) / static_cast<double>(values.size());
+  const double share = static_cast<double>(distinct) / static_cast<double>(values.size());
+  return {share, share < kRare && distinct < kChannelMin};
 }
 
 // sum(e y / tau^2) / sum(y^2 / tau^2) over channels; error(i, |y|, tau) is |e|, with y's sign.
@@ -230,8 +238,10 @@ double RoundingSlope(const JudgeInput& input, int64_t channel, int64_t channels)
 // Called only where the slope stands out, so that healthy blobs are passed over once.
 bool SlopeStands(const JudgeInput& input, int64_t channel, int64_t channels, double b, double* z) {
   const double left = std::fabs(b - RoundingSlope(input, channel, channels));
-  *z *= left / std::fabs(b) * std::sqrt(Distinct(input, channel, channels));
-  return *z > kSlopeZ && left > std::max(StrayingSlope(input, channel, channels), SlopeMin(input));
+  const Repetition repetition = Repeated(input, channel, channels);
+  *z *= left / std::fabs(b) * std::sqrt(repetition.share);
+  return !repetition.few_over && *z > kSlopeZ &&
+         left > std::max(StrayingSlope(input, channel, channels), SlopeMin(input));
 }
 
 void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
@@ -241,10 +251,12 @@ void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
   }
 }
 
-// R again, where it alone is beyond its limits and the step repeats its errors wherever its argument repeats.
+// R again, where it alone is beyond its limits, and the step repeats its errors wherever its argument repeats or has
+// few values.
 void CountRepeatedOnce(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
   const bool by_rms = report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms;
-  if (!input.repeats_errors || !by_rms || report->excess > kWrongExcess) return;
+  if (!by_rms || report->excess > kWrongExcess) return;
+  if (!input.repeats_errors && !Repeated(input, 0, static_cast<int64_t>(channels.size())).few_over) return;
   report->rms_excess = RmsOfDistinct(input, 0, static_cast<int64_t>(channels.size()));
   report->channel_excess = 0;
   for (size_t i = 0; i < channels.size(); ++i) {
