@@ -137,6 +137,9 @@ TEST(AnswerEffects, WhatMovedTheMarginOfAChangedTop1) {
   EXPECT_NEAR(effect.layers[0].margin, second[other], 1e-5);
   EXPECT_NEAR(effect.layers[0].margin + effect.layers[1].margin + effect.others_margin, effect.moved, 1e-9);
   EXPECT_EQ(effect.layers[0].top1_healed, static_cast<int64_t>(best)) << "with the reference from 'second' on";
+  ASSERT_EQ(run.choices.size(), 1u);
+  ASSERT_EQ(run.choices[0].layers.size(), 1u) << "the answer is a choice, by 'second'";
+  EXPECT_EQ(run.choices[0].layers[0].position, 1);
 }
 
 TEST(AnswerEffects, RoundingAloneIsSaidToExplainATie) {
@@ -161,6 +164,11 @@ TEST(AnswerEffects, RoundingAloneIsSaidToExplainATie) {
   const std::vector<std::string> said = EffectSentences(run, run.outputs[0]);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].find("no layer is wrong, rounding explains it"), std::string::npos) << said[0];
+  ASSERT_EQ(run.choices.size(), 1u) << "the answer is a choice";
+  EXPECT_EQ(run.choices[0].by_rounding, 1);
+  EXPECT_EQ(run.choices[0].margin, run.outputs[0].effect.margin);
+  EXPECT_GE(run.choices[0].reach, run.choices[0].margin);
+  EXPECT_LT(run.choices[0].reach, 1e-4) << "of scores of 1 in f32";
 }
 
 // The reference cannot go on from a tensor of another shape: nothing is known of it, and nothing reads beyond its end.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "check/core/inspect.h"
+#include "check/walk/rounding_reach.h"
 
 namespace plumb {
 
@@ -22,18 +23,9 @@ struct Choices::Compared {
 
 namespace {
 
-constexpr double kReach = 8 * 1.4142135623730951;  // of a pair, as tau is of one value
-constexpr int64_t kRow = 32;                       // scores of a row that tell its errors' size alone
+constexpr int64_t kRow = 32;  // scores of a row that tell its errors' size alone
 
 bool SameShape(const Tensor* a, const Tensor& b) { return a != nullptr && a->shape() == b.shape(); }
-
-// 1 or -1, the same in every run.
-double Sign(uint64_t position, uint64_t output, uint64_t i) {
-  uint64_t bits = (position << 48) ^ (output << 40) ^ i;
-  bits = (bits + 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
-  bits = (bits ^ (bits >> 29)) * 0x94d049bb133111ebull;
-  return bits >> 63 == 0 ? 1 : -1;
-}
 
 double Rms(const std::vector<double>& values, const ChoiceRows& rows, int64_t row) {
   double sum = 0;
@@ -182,7 +174,7 @@ void Choices::Compare(const Place& place, const Compared& compared, const std::v
       changed.moved = changed.margin - pair.Lead(*compared.device_scores);
       changed.margin_here = pair.Lead(*compared.guided_scores);
       const double off = compared.off.empty() ? 0 : Rms(compared.off, rows, row);
-      changed.reach = kReach * (rows.size >= kRow ? off : std::max(off, all));
+      changed.reach = kReachOfPair * (rows.size >= kRow ? off : std::max(off, all));
       changed.follows = !compared.guided_chosen.empty() && rows.ChosenIn(compared.guided_chosen, row) == found;
       for (const ForkedBlob& fork : forks) changed.by_fork.push_back(pair.Lead(*fork.healed) - pair.Lead(*fork.with));
     }
@@ -249,7 +241,7 @@ void Choices::AddRounding(size_t position, const StepRecord& record, bool waits)
     if (!any) continue;
     auto noisy = value->Clone();
     if (!noisy.ok()) continue;
-    for (size_t i = 0; i < off.size(); ++i) noisy->data<double>()[i] += Sign(position, o, i) * off[i];
+    for (size_t i = 0; i < off.size(); ++i) noisy->data<double>()[i] += SignByChance(position, o, i) * off[i];
     moved_.Put(group.outputs[o].blob, std::move(noisy).value());
   }
 }
@@ -308,6 +300,24 @@ std::vector<ChoiceReport> Choices::Finish(const RunReport& run) const {
   std::vector<ChoiceReport> reports;
   for (const Step& step : steps_) reports.push_back(Conclude(run, step));
   return reports;
+}
+
+ChoiceReport AnswerAsChoice(const OutputEffect& effect, int position, double reach) {
+  ChoiceReport report;
+  report.position = position;
+  report.choices = report.changed = 1;
+  const auto less = [](const LayerEffect& a, const LayerEffect& b) { return a.margin < b.margin; };
+  const auto most = std::max_element(effect.layers.begin(), effect.layers.end(), less);
+  if (most != effect.layers.end() && most->margin > 0 && effect.others_margin < effect.margin) {
+    report.layers.push_back({most->position, 1});
+  } else if (effect.margin <= reach) {
+    report.by_rounding = 1;
+    report.margin = effect.margin;
+    report.reach = reach;
+  } else {
+    report.unexplained = 1;
+  }
+  return report;
 }
 
 }  // namespace plumb

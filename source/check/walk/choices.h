@@ -77,6 +77,9 @@ class Choices {
   std::vector<Step> steps_;
 };
 
+// The top-1 of a network output, which changed, by what moved it. position: of the step that computes the output.
+ChoiceReport AnswerAsChoice(const OutputEffect& effect, int position, double reach);
+
 }  // namespace plumb
 
 #endif  // PLUMB_CHECK_WALK_CHOICES_H_

@@ -13,6 +13,7 @@
 #include "check/judge/one_sided.h"
 #include "check/numbers/stored_half.h"
 #include "check/walk/lone_winograd.h"
+#include "check/walk/rounding_reach.h"
 #include "graph/file_order.h"
 #include "plumb/tool/support.h"
 
@@ -85,6 +86,7 @@ Status Lockstep::Begin(Scene scene, const std::map<std::string, Tensor>& inputs)
 }
 
 Status Lockstep::SetOwnInputs(const std::map<std::string, Tensor>& inputs) {
+  inputs_ = inputs;
   effects_.SetInputs(inputs);
   PLUMB_RETURN_IF_ERROR(choices_.SetInputs(inputs));
   return own_.SetInputs(inputs);
@@ -364,6 +366,7 @@ Result<RunReport> Lockstep::Finish() {
   NoteOneSided(&report_);
   effects_.Finish(report_, &report_.outputs);
   report_.choices = choices_.Finish(report_);
+  AddAnswers();
   report_.peak_reference_bytes = own_.peak_bytes();
   std::map<int, const Layer*> layers;
   for (const Layer& layer : scene_.graph->layers) layers[layer.index] = &layer;
@@ -374,6 +377,26 @@ Result<RunReport> Lockstep::Finish() {
   }
   ConcludeRun(scene_.graph->outputs, options_.min_tested, &report_);
   return std::move(report_);
+}
+
+// The top-1 of scores that changed is a choice, too. For what rounding may move it the reference runs the network twice
+// more.
+void Lockstep::AddAnswers() {
+  const auto changed = [](const OutputSummary& output) { return output.effect.moved != 0; };
+  if (std::none_of(report_.outputs.begin(), report_.outputs.end(), changed)) return;
+  const std::map<std::string, double> reach = ReachOfOutputs(scene_, inputs_, report_.outputs);
+  for (const OutputSummary& output : report_.outputs) {
+    if (!changed(output)) continue;
+    const auto writes = [&](const LayerReport& layer) {
+      const auto& ports = layer.step.outputs;
+      return std::any_of(ports.begin(), ports.end(), [&](const PortInfo& port) { return port.blob == output.name; });
+    };
+    const auto layer = std::find_if(report_.layers.begin(), report_.layers.end(), writes);
+    const auto found = reach.find(output.name);
+    if (layer == report_.layers.end() || found == reach.end()) continue;
+    const auto position = static_cast<int>(layer - report_.layers.begin());
+    report_.choices.push_back(AnswerAsChoice(output.effect, position, found->second));
+  }
 }
 
 void Lockstep::Release(const StepInfo& step) {

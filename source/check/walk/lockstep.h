@@ -73,6 +73,7 @@ class Lockstep : public Observer {
   Status SettleNarrow();
   Status SettleIntegers();
   void AddCosts(const std::map<int, const Layer*>& layers, LayerReport* report) const;
+  void AddAnswers();
   // Drops what nobody will read any more.
   void Release(const StepInfo& step);
 
@@ -83,6 +84,7 @@ class Lockstep : public Observer {
   RunReport report_;
   std::set<size_t> kept_;  // positions
   std::map<std::string, int> readers_;
+  std::map<std::string, Tensor> inputs_;  // that the own run starts from
   OwnRun own_;
   WrittenBlobs written_;
   std::unique_ptr<StepJudge> judge_;

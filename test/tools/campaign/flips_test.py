@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What changed an answer: faults that flip the top-1 of networks of zoo.py, run by ONNX Runtime, and ties that rounding
 alone decides. Of a flip the report must give the planted layer the largest part of what moved the two scores
-(`runs[].outputs[].effect`); a tie must be aligned and explained by rounding.
+(`runs[].outputs[].effect`) and name it among the choices (`runs[].choices`); a tie must be aligned and within what
+rounding may move.
 
     flips_test.py --bin build/release/bin --work build/release/golden_test [--flips 200 --ties 60]
 
@@ -108,6 +109,8 @@ def flips(o):
         effect = effect_on(run, output) or {"layers": []}
         parts = [(abs(layer["margin"]), layer["name"]) for layer in effect["layers"]]
         right = bool(parts) and max(parts)[1] == guilty and max(parts)[0] > abs(effect["others"]["margin"])
+        blamed = [choice["layers"][0]["name"] for choice in run["choices"] if choice["layers"]]
+        right = right and set(blamed) == {guilty}
         told += right
         if not right:
             print(f"not told: {name} {guilty} (seed {seed}): {json.dumps(effect)[:300]}", flush=True)
@@ -153,6 +156,8 @@ def ties(o):
             continue
         changed += 1
         told = run["wrong"] == 0 and any((output["effect"] or {}).get("moved") for output in run["outputs"])
+        told = told and any(choice["by_rounding"] for choice in run["choices"])
+        told = told and not any(choice["unexplained"] or choice["layers"] for choice in run["choices"])
         explained += told
         if not told:
             print(f"a tie is no rounding: {name} (seed {seed}): {run['summary'][:300]}", flush=True)
