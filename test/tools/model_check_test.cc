@@ -85,6 +85,28 @@ TEST(ModelCheck, GflagsStyleWorks) {
   EXPECT_TRUE(Has(LastLine(run.out), ", 1 of 1 outputs; weights generated (exit 0)")) << run.out;
 }
 
+TEST(ModelCheck, HeadroomRunsTheReferenceAlone) {
+  const std::string folder = TestFolder("headroom");
+  const auto run = RunTool("model_check", "-m " + kFaults + " --headroom --json " + folder + "/h.json");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_TRUE(Has(run.out, "f16, sums in it, in the order of the weights: ")) << run.out;
+  const Json report = Json::parse(ReadText(folder + "/h.json"));
+  EXPECT_EQ(report["format"], "plumb-headroom");
+  EXPECT_EQ(report["layers"].size(), 23u);
+  EXPECT_EQ(report["keep_f32"].size(), 6u);
+  // Inputs of a million: what is beyond f16 must stay in f32, and no less where sums count, too.
+  const auto large = RunTool(
+      "model_check", "-m " + kFaults + " --headroom --input-range 900000,1000000 --json " + folder + "/large.json");
+  EXPECT_EQ(large.exit_code, 0) << large.out;
+  const Json kept = Json::parse(ReadText(folder + "/large.json"))["keep_f32"];
+  EXPECT_GE(kept[0]["layers"].size(), 1u);
+  EXPECT_GE(kept[1]["layers"].size(), kept[0]["layers"].size());
+  EXPECT_GE(kept[2]["layers"].size(), kept[1]["layers"].size());
+  const auto refused = RunTool("model_check", "-m " + kFaults + " --headroom -d NAIVE");
+  EXPECT_EQ(refused.exit_code, 2) << refused.out;
+  EXPECT_TRUE(Has(refused.out, "no device runs")) << refused.out;
+}
+
 TEST(ModelCheck, GeneratedWeightsAreAWarning) {
   const std::string folder = TestFolder("generated_weights"), digits = PLUMB_EXAMPLES "/digits/digits.tnn";
   WriteText(folder + "/alone.tnnproto", ReadText(digits + "proto"));
