@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
@@ -40,6 +41,14 @@ Status HowItEnded(const ProcessResult& ended, double seconds) {
 bool IsEmptyFolder(const std::string& folder) {
   std::error_code error;
   return std::filesystem::is_empty(folder, error) || error;
+}
+
+// Where fp32 was found, a whole run may hold convolutions by Winograd's algorithm (LoneWinograd). So may a part, unless
+// that would explain what is wrong.
+bool WinogradExplainsOne(const RunReport& report) {
+  return std::any_of(report.layers.begin(), report.layers.end(), [](const LayerReport& layer) {
+    return layer.verdict == Verdict::kWrong && layer.reason.find("Winograd's algorithm would") != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -128,7 +137,10 @@ Result<JudgedModel> CaseJudge::JudgeWhole(const ModelFiles& model, const std::st
   const size_t comma = as.find(", ");
   if (comma != std::string::npos) {
     const auto arithmetic = ParseArithmetic(as.substr(comma + 2));
+    const bool declared = session_.arithmetic.has_value();
     if (arithmetic.ok()) session_.arithmetic = *arithmetic;
+    if (!declared && session_.arithmetic == SubjectArithmetic::kFp32 && !WinogradExplainsOne(judged.report))
+      session_.arithmetic = SubjectArithmetic::kWinograd;
     const std::string layout = as.substr(0, comma);
     if (layout == "NCHW" || layout == "NHWC") session_.pairing.layout = layout;
   }

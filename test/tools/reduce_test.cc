@@ -82,7 +82,7 @@ TEST_F(ModelReduce, AStepThatIsWrongAloneIsOneLayer) {
   EXPECT_TRUE(Tells(ReadText(Case("tried.jsonl")), "\"reduced\":true"));
   EXPECT_TRUE(Tells(ReadText(Case("README.txt")), "Reduced from 10 layers to 1."));
   // The script judges as the reduction did; the commands that are told are those that work.
-  EXPECT_TRUE(Tells(script, "--layout NCHW --arithmetic fp32 --subject")) << script;
+  EXPECT_TRUE(Tells(script, "--layout NCHW --arithmetic fp32+winograd --subject")) << script;
   EXPECT_TRUE(Tells(ReadText(Case("README.txt")), "sh '" + Case("show.sh") + "'"));
   EXPECT_TRUE(Tells(run.out, "again: model_check '" + folder_ + "/cases/case-1'\n")) << run.out;
 }

@@ -14,6 +14,7 @@ import json
 import pathlib
 import random
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -67,7 +68,7 @@ class Runtime:
 
     def command(self, fault, model="{model}", inputs="{inputs}", dump="{dump}"):
         # Where it crashed, the next one finds it started again.
-        return f"{sys.executable} -S -E {HERE / 'ask.py'} {self.socket} '{fault}' {model} {inputs} {dump}"
+        return f"{sys.executable} -S -E {HERE / 'ask.py'} {self.socket} {shlex.quote(fault)} {model} {inputs} {dump}"
 
     def close(self):
         if self.process is not None:
