@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "device/grouped_step.h"
+#include "op/core/op.h"
 #include "plumb/plumb.h"
 #include "plumb/tool/support.h"
 #include "session/headroom_sums.h"
@@ -36,6 +37,26 @@ bool HasInfinity(const Tensor& values) {
     if (std::isinf(values.ValueAt(i))) return true;
   }
   return false;
+}
+
+// Whether a parameter of the layer is infinite: what a Pad in front of a maximum writes.
+class InfinityFinder : public ParamVisitor {
+ public:
+  void Int(const char*, int&, Need) override {}
+  void Float(const char*, float& value, Need) override { found |= std::isinf(value); }
+  void Bool(const char*, bool&, Need) override {}
+  void Text(const char*, std::string&, Need) override {}
+  void Counted(const char*, std::vector<int>&, Need) override {}
+  void Fixed(const char*, std::vector<int>&, size_t, Need) override {}
+  void Rest(const char*, std::vector<int>&) override {}
+  void Ignored(const char*) override {}
+  bool found = false;
+};
+
+bool HasInfinity(const Layer& layer) {
+  InfinityFinder finder;
+  layer.param->Visit(finder);
+  return finder.found;
 }
 
 void AddLosses(const Tensor& values, LayerHeadroom* layer) {
@@ -66,7 +87,7 @@ class HeadroomWatcher : public Observer {
     layer.name = event.step().name;
     layer.type = event.step().type;
     std::vector<Tensor> inputs;
-    given_infinity_ = false;
+    given_infinity_ = HasInfinity(group.first());
     for (size_t i = 0; i < group.inputs.size(); ++i) {
       const bool constant = event.step().inputs[i].constant;
       Tensor value;
@@ -110,7 +131,7 @@ class HeadroomWatcher : public Observer {
  private:
   const Network& network_;
   HeadroomReport* report_;
-  bool given_infinity_ = false;  // what the layer reads has one
+  bool given_infinity_ = false;  // what the layer reads has one, or a parameter is one
 };
 
 }  // namespace

@@ -257,6 +257,18 @@ TEST(Headroom, InfinitiesAreTheModelsOrOverflows) {
   EXPECT_EQ(report.Kept(HalfFormat::kBF16, HalfSums::kF32), (std::vector<size_t>{2}));
 }
 
+// A Pad in front of a maximum writes -inf, which both formats hold.
+TEST(Headroom, AParametersInfinityIsNoOverflow) {
+  GraphBuilder builder("pad");
+  builder.Input("x", {1, 1, 2, 2});
+  builder.Add("PadV2", {"x"}, {"y"}, "begins=[0,0,1,1] ends=[0,0,1,1] value=-inf");
+  builder.Output("y");
+  const Tensor x = AsTensor({1, 1, 2, 2}, {1, 2, 3, 4});
+  const auto report = MeasureHeadroom(std::make_shared<const Graph>(builder.Build().value()), {{"x", x}}, {}).value();
+  EXPECT_EQ(report.layers[0].largest, 4);
+  EXPECT_TRUE(report.Kept(HalfFormat::kF16, HalfSums::kAnyOrder).empty());
+}
+
 TEST(Headroom, ReportsSayTheSame) {
   const Small net = Draw(2);
   const auto report = MeasureHeadroom(GraphOfSmall(net), {{"b0", AsTensor({1, kWidth}, net.input)}}, {}).value();
