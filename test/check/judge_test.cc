@@ -47,7 +47,7 @@ TEST(SlopeTest, LeavesOutWhatSumsStrayBy) {
 }
 
 // All channels are the same, and their sums stray to one side: 49 values are one error each, not 25,088.
-TEST(SlopeTest, FewValuesThatChannelsRepeatSayNoMoreThanTheLargest) {
+TEST(SlopeTest, ChannelsThatAreTheSameSayNoMoreThanTheirLargest) {
   const auto judge = [](double gain) {
     const Shape shape = {1, 512, 7, 7};
     Tensor device = Tensor::Create(DType::kF32, shape).value();
@@ -64,8 +64,8 @@ TEST(SlopeTest, FewValuesThatChannelsRepeatSayNoMoreThanTheLargest) {
     Judge(JudgeInput{device, reference, tau, true}, &report);
     return report.verdict;
   };
-  EXPECT_EQ(judge(2.8e-4), Verdict::kAligned);  // R of all values is 2.24, of 49 over 64 it is 1.96
-  EXPECT_EQ(judge(3.2e-4), Verdict::kWrong);
+  EXPECT_EQ(judge(2.8e-4), Verdict::kAligned);  // R is 2.24
+  EXPECT_EQ(judge(2e-3), Verdict::kGrey);
   EXPECT_EQ(judge(5e-3), Verdict::kWrong);
 }
 

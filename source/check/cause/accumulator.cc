@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/half.h"
@@ -136,7 +138,17 @@ std::string BestOf(const std::vector<SumWay>& ways, const std::vector<SampleSum>
   return best;
 }
 
-// What a sample is off by, in squares; `drifts`: nearly all of it towards zero.
+// Whether a sum adds the same few numbers over and over: constant weights and channels. Such sums stray to one side.
+bool RepeatsTerms(const SampleSum& sum) {
+  constexpr size_t kOften = 8;
+  std::vector<float> terms;
+  for (size_t i = 0; i < sum.x.size(); ++i) terms.push_back(sum.x[i] * sum.w[i]);
+  std::sort(terms.begin(), terms.end());
+  const auto distinct = static_cast<size_t>(std::unique(terms.begin(), terms.end()) - terms.begin());
+  return terms.size() >= kOften && distinct * kOften <= terms.size();
+}
+
+// What a sample is off by, in squares; `drifts`: nearly all of it towards zero, values that are the same counted once.
 struct Off {
   double squares = 0;
   bool drifts = false;
@@ -145,13 +157,16 @@ struct Off {
 Off OffOf(const std::vector<SampleSum>& sums, const ReplayedStep& step) {
   constexpr double kDrift = -4;  // of the sum of 64 signed errors, in units of theirs; cut sums are at -6 and below
   Off result;
-  double towards = 0;
+  double towards = 0, once = 0;
+  std::set<std::pair<double, double>> seen;
   for (const SampleSum& sum : sums) {
     const double x = step.device[0].ValueAt(sum.output), y = step.replay.values[0].ValueAt(sum.output);
     result.squares += (x - y) * (x - y);
+    if (!seen.emplace(x, static_cast<double>(static_cast<float>(y))).second) continue;
+    once += (x - y) * (x - y);
     towards += y < 0 ? y - x : x - y;
   }
-  result.drifts = towards < kDrift * std::sqrt(result.squares);
+  result.drifts = towards < kDrift * std::sqrt(once) && !RepeatsTerms(sums[0]);
   return result;
 }
 

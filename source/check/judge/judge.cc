@@ -173,8 +173,8 @@ bool SlopeWrong(const Channel& c, const JudgeInput& input, double* b, double* z)
 }
 
 struct Repetition {
-  double share = 1;       // of the values that are no repetitions
-  bool few_over = false;  // so few of so many that they say no more than the largest does
+  double share = 1;     // of the values that are no repetitions
+  bool by_few = false;  // what they say is said by the largest alone
 };
 
 // Of the reference's values, zeros apart. Where a constant field went into a convolution one rounding error is repeated
@@ -196,7 +196,30 @@ Repetition Repeated(const JudgeInput& input, int64_t channel, int64_t channels) 
   std::sort(values.begin(), values.end());
   const auto distinct = std::unique(values.begin(), values.end()) - values.begin();
   const double share = static_cast<double>(distinct) / static_cast<double>(values.size());
-  return {share, share < kRare && distinct < kChannelMin};
+  if (share >= kRare) return {share, false};
+  for (double& value : values) value = static_cast<double>(static_cast<float>(value));  // sums in another order
+  const auto stored = std::unique(values.begin(), values.begin() + distinct) - values.begin();
+  return {share, stored < kChannelMin};
+}
+
+// All channels of eight or more have the same values.
+bool HasOneChannel(const JudgeInput& input) {
+  constexpr int64_t kMany = 8;
+  const Shape& shape = input.reference.shape();
+  if (shape.rank() < 2 || shape[1] < kMany) return false;
+  const int64_t plane = shape.CountFrom(2);
+  for (int64_t n = 0; n < shape[0]; ++n) {
+    const double* first = input.reference.data<double>() + n * shape[1] * plane;
+    for (int64_t i = plane; i < shape[1] * plane; ++i) {
+      if (static_cast<float>(first[i]) != static_cast<float>(first[i % plane])) return false;
+    }
+  }
+  return true;
+}
+
+// Whether slope and R say no more of the blob than E does.
+bool SaysOnlyItsLargest(const JudgeInput& input, int64_t channels) {
+  return HasOneChannel(input) || Repeated(input, 0, channels).by_few;
 }
 
 // sum(e y / tau^2) / sum(y^2 / tau^2) over channels; error(i, |y|, tau) is |e|, with y's sign.
@@ -240,8 +263,8 @@ bool SlopeStands(const JudgeInput& input, int64_t channel, int64_t channels, dou
   const double left = std::fabs(b - RoundingSlope(input, channel, channels));
   const Repetition repetition = Repeated(input, channel, channels);
   *z *= left / std::fabs(b) * std::sqrt(repetition.share);
-  return !repetition.few_over && *z > kSlopeZ &&
-         left > std::max(StrayingSlope(input, channel, channels), SlopeMin(input));
+  return !repetition.by_few && *z > kSlopeZ &&
+         left > std::max(StrayingSlope(input, channel, channels), SlopeMin(input)) && !HasOneChannel(input);
 }
 
 void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
@@ -251,18 +274,19 @@ void Raise(Verdict verdict, const std::string& reason, OutputReport* report) {
   }
 }
 
-// R again, where it alone is beyond its limits, and the step repeats its errors wherever its argument repeats or has
-// few values.
-void CountRepeatedOnce(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
+// R again, where it alone is beyond its limits and the step repeats its errors wherever its argument repeats. Returns
+// whether R counts.
+bool CountRepeatedOnce(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
   const bool by_rms = report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms;
-  if (!by_rms || report->excess > kWrongExcess) return;
-  if (!input.repeats_errors && !Repeated(input, 0, static_cast<int64_t>(channels.size())).few_over) return;
+  if (!by_rms || report->excess > kWrongExcess) return true;
+  if (!input.repeats_errors) return !SaysOnlyItsLargest(input, static_cast<int64_t>(channels.size()));
   report->rms_excess = RmsOfDistinct(input, 0, static_cast<int64_t>(channels.size()));
   report->channel_excess = 0;
   for (size_t i = 0; i < channels.size(); ++i) {
     if (channels[i].count < kChannelMin) continue;
     report->channel_excess = std::max(report->channel_excess, RmsOfDistinct(input, static_cast<int64_t>(i), 1));
   }
+  return true;
 }
 
 void Decide(const std::vector<Channel>& channels, const JudgeInput& input, OutputReport* report) {
@@ -305,8 +329,9 @@ void Decide(const std::vector<Channel>& channels, const JudgeInput& input, Outpu
     report->excess = report->rms_excess = INFINITY;
     Raise(Verdict::kWrong, std::to_string(all.misclassified) + " values are NaN or infinite on one side only", report);
   }
-  CountRepeatedOnce(channels, input, report);
-  if (report->excess > kWrongExcess || report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms) {
+  const bool rms_counts = CountRepeatedOnce(channels, input, report);
+  const bool by_rms = report->rms_excess > kWrongRms || report->channel_excess > kWrongChannelRms;
+  if (report->excess > kWrongExcess || (by_rms && rms_counts)) {
     Raise(Verdict::kWrong, "the error is beyond rounding", report);
   } else if (report->excess > kGreyExcess) {
     Raise(Verdict::kGrey, "", report);
