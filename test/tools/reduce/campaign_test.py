@@ -115,10 +115,10 @@ def kind_of(fault):
 
 
 def draw(runtime, faults, used, rng):
-    """The next (network, fault) of a runtime: of those networks and kinds that came least often."""
+    """The next (network, fault) of a runtime: of those networks and kinds that came least often, and of two nodes."""
     def weight(place):
         network, fault = place
-        return used[kind_of(fault)] + used[runtime, network], rng.random()
+        return used[kind_of(fault)] + used[runtime, network] - fault.startswith("together"), rng.random()
     return min(((network, fault) for network, some in faults.items() for fault in some
                 if (runtime, network, fault) not in used), key=weight, default=None)
 
