@@ -141,6 +141,12 @@ TEST(ReportForCi, ModelExplorerHasAValuePerTensor) {
   EXPECT_EQ(data["results"]["fused away"], data["results"]["layer1"]);
   EXPECT_NE(data["results"]["layer0"]["bgColor"], data["results"]["layer1"]["bgColor"]);
   EXPECT_EQ(data["thresholds"].size(), 3u);
+  Graph named = *result.model;  // by the file's nodes, too: these go first
+  named.layers[0].nodes = {"a node"}, named.layers[1].nodes = {"layer0"};
+  result.model = std::make_shared<const Graph>(std::move(named));
+  const auto by_node = nlohmann::json::parse(FormatModelExplorer(result))["results"];
+  EXPECT_EQ(by_node["a node"]["value"], 1e9);
+  EXPECT_EQ(by_node["layer0"]["value"], 1e9) << "the node of that name, not the tensor";
   EXPECT_TRUE(nlohmann::json::parse(FormatModelExplorer({}))["results"].empty());
 }
 

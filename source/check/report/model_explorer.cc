@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Node data for Google's Model Explorer (GraphNodeData of ai-edge-model-explorer 0.1.34): E by the name of each tensor
-// that a step or one of its layers writes, and a colour per verdict.
+// that a step or one of its layers writes, and a colour per verdict. model-explorer-onnx 0.4.2 tells no names of
+// tensors: there nodes are found by their own, which go first where a tensor of another node is called the same.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -51,6 +52,7 @@ NodeData NodeValues(const RunReport& run, const Graph* model) {
     for (const Layer& layer : model->layers) layers[layer.index] = &layer;
   }
   NodeData values = NodeData::object();
+  std::map<std::string, std::pair<double, Verdict>> nodes;  // the worst of what each became
   for (const LayerReport& layer : run.layers) {
     const OutputReport* worst = layer.Worst();
     if (worst == nullptr) continue;
@@ -58,10 +60,16 @@ NodeData NodeValues(const RunReport& run, const Graph* model) {
       const auto it = layers.find(member.index);
       if (it == layers.end()) continue;
       for (const std::string& blob : it->second->outputs) values[blob] = NodeValue(worst->excess, layer.verdict);
+      const std::vector<std::string> own = {it->second->name};
+      for (const std::string& node : it->second->nodes.empty() ? own : it->second->nodes) {
+        const auto known = nodes.try_emplace(node, worst->excess, layer.verdict).first;
+        if (known->second.first < worst->excess) known->second = {worst->excess, layer.verdict};
+      }
     }
     for (const OutputReport& output : layer.outputs)
       values[output.blob] = NodeValue(output.excess, std::max(output.verdict, layer.verdict));
   }
+  for (const auto& [node, value] : nodes) values[node] = NodeValue(value.first, value.second);
   return values;
 }
 
