@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "plumb/plumb.h"
 #include "plumb/tool/exit_code.h"
 #include "plumb/tool/interrupt.h"
+#include "plumb/tool/printing.h"
 #include "plumb/tool/support.h"
 #include "runtime/poison.h"
 #include "session/repeat.h"
@@ -94,10 +96,13 @@ class WholeCheck {
     const auto& inputs = plan_.inputs == nullptr ? session_->inputs().values : *plan_.inputs;
     std::map<std::string, Tensor> outputs;
     const auto repeated = std::make_shared<RepeatObserver>(), poisoned = std::make_shared<RepeatObserver>();
+    const auto threads = std::make_shared<RepeatObserver>(), batch = std::make_shared<RepeatObserver>(plan_.batch);
     if (plan_.repeats > 0) network->AddObserver(repeated);
     if (plan_.poison) network->AddObserver(poisoned);
+    if (plan_.vary_threads > 0) network->AddObserver(threads);
+    if (plan_.batch > 0) network->AddObserver(batch);
     PLUMB_ASSIGN_OR_RETURN(RunReport report, session_->CheckNetwork(network, inputs, plan_.check, &outputs));
-    network->RemoveObserver(poisoned.get());  // the first Forward is enough
+    for (const auto& once : {poisoned, threads, batch}) network->RemoveObserver(once.get());
     for (int i = 0; i < plan_.repeats; ++i) {
       PLUMB_RETURN_IF_ERROR(RunNetwork(network, inputs).status());
       PLUMB_RETURN_IF_ERROR(Interrupter::Check());
@@ -107,6 +112,8 @@ class WholeCheck {
       PLUMB_RETURN_IF_ERROR(RunPoisoned(*network, inputs, poisoned));
       report.notes.push_back(poisoned->DescribePoisoned());
     }
+    if (plan_.vary_threads > 0) report.notes.push_back(WithThreads(*network, inputs, threads));
+    if (plan_.batch > 0) report.notes.push_back(WithBatch(*network, inputs, batch));
     return Keep(std::move(report), outputs);
   }
 
@@ -119,6 +126,57 @@ class WholeCheck {
     PLUMB_ASSIGN_OR_RETURN(const auto again, Network::Create(session_->graph(), device, options));
     again->AddObserver(observer);
     return RunNetwork(again.get(), inputs).status();
+  }
+
+  std::string WithThreads(const Network& network, const std::map<std::string, Tensor>& inputs,
+                          const std::shared_ptr<RepeatObserver>& observer) {
+    NetworkOptions options = network.options();
+    options.num_threads = plan_.vary_threads;
+    const std::string how = fmt::format("with {} thread{}", plan_.vary_threads, plan_.vary_threads == 1 ? "" : "s");
+    return Varied(how, network, options, inputs, observer);
+  }
+
+  std::string WithBatch(const Network& network, const std::map<std::string, Tensor>& inputs,
+                        const std::shared_ptr<RepeatObserver>& observer) {
+    NetworkOptions options = network.options();
+    const std::string how = fmt::format("with the inputs {} times along axis 0", plan_.batch);
+    std::map<std::string, Tensor> many;
+    for (const auto& [name, value] : inputs) {
+      Shape shape = value.shape();
+      if (shape.rank() == 0) return fmt::format("{}: not run, for input '{}' is a scalar", how, Printable(name));
+      shape[0] *= plan_.batch;
+      auto items = Tensor::Create(value.dtype(), shape);
+      if (!items.ok()) return fmt::format("{}: not run: {}", how, items.status().message());
+      for (int item = 0; item < plan_.batch; ++item)
+        std::memcpy(static_cast<char*>(items->raw()) + value.bytes() * static_cast<size_t>(item), value.raw(),
+                    value.bytes());
+      many[name] = *std::move(items);
+      options.input_shapes[name] = shape;
+    }
+    return Varied(how, network, options, many, observer);
+  }
+
+  // One more run on the same device, which is judged, too.
+  std::string Varied(const std::string& how, const Network& network, const NetworkOptions& options,
+                     const std::map<std::string, Tensor>& inputs, const std::shared_ptr<RepeatObserver>& observer) {
+    const auto judge = [&]() -> Result<RunReport> {
+      PLUMB_ASSIGN_OR_RETURN(const auto device, OpenDevice(network.device_name(), options.device_index));
+      PLUMB_ASSIGN_OR_RETURN(const auto again, Network::Create(session_->graph(), device, options));
+      again->AddObserver(observer);
+      CheckOptions check = plan_.check;
+      check.on_wrong = nullptr;
+      check.on_step = nullptr;
+      check.picture_cells = 0;
+      return session_->CheckNetwork(again.get(), inputs, std::move(check));
+    };
+    const auto report = judge();
+    if (!report.ok()) return fmt::format("{}: cannot be run: {}", how, report.status().message());
+    const std::string said = observer->DescribeVaried(how);
+    if (report->first_wrong >= 0) {
+      const LayerReport& wrong = report->layers[static_cast<size_t>(report->first_wrong)];
+      return fmt::format("{}; judged so, '{}' is wrong: {}", said, Printable(wrong.step.name), wrong.reason);
+    }
+    return observer->changed() ? said + "; every step is within its bound" : said;
   }
 
   void NotRun(AskedDevice* asked, const Status& why, int exit_code) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "base/text.h"
 
@@ -43,18 +44,30 @@ Status RepeatObserver::After(const LayerEvent& event) {
       continue;
     }
     const Tensor& before = first_.at(blob);
-    if (before.bytes() == now.bytes() && std::memcmp(before.raw(), now.raw(), now.bytes()) == 0) continue;
-    changed_now_ = true;
-    ++changed_forwards_;
-    ++first_changes_[step.name];
-    if (!example_.empty()) continue;
-    int64_t elements = 0;
-    const double relative = LargestChange(before, now, &elements);
-    example_ =
-        fmt::format("step {} '{}' ({}, {}) in Forward {}: {} of {} values, by {} of the largest", step.index, step.name,
-                    step.type, step.kernel, forwards_, elements, now.NumElements(), Number(relative, 2));
+    const bool same_size = before.bytes() == now.bytes();
+    if (!same_size && now.bytes() != before.bytes() * static_cast<size_t>(items_)) {
+      ++other_shapes_;
+      continue;
+    }
+    for (int64_t item = 0; item < (same_size ? 1 : items_) && !changed_now_; ++item) {
+      char* bytes = static_cast<char*>(now.raw()) + before.bytes() * static_cast<size_t>(item);
+      if (std::memcmp(before.raw(), bytes, before.bytes()) == 0) continue;
+      NoteChange(step, before, Tensor::View(before.dtype(), before.shape(), bytes, std::make_shared<Tensor>(now)));
+    }
   }
   return Status::Ok();
+}
+
+void RepeatObserver::NoteChange(const StepInfo& step, const Tensor& before, const Tensor& now) {
+  changed_now_ = true;
+  ++changed_forwards_;
+  ++first_changes_[step.name];
+  if (!example_.empty()) return;
+  int64_t elements = 0;
+  const double relative = LargestChange(before, now, &elements);
+  example_ =
+      fmt::format("step {} '{}' ({}, {}) in Forward {}: {} of {} values, by {} of the largest", step.index, step.name,
+                  step.type, step.kernel, forwards_, elements, now.NumElements(), Number(relative, 2));
 }
 
 std::string RepeatObserver::Describe() const {
@@ -75,6 +88,14 @@ std::string RepeatObserver::DescribePoisoned() const {
         "bits",
         first_.size());
   return "poisoned: memory that nobody wrote is read, with NaN in it other values come out; first changes " + example_;
+}
+
+std::string RepeatObserver::DescribeVaried(const std::string& how) const {
+  if (changed_forwards_ > 0) return fmt::format("{}: other values come out; first changes {}", how, example_);
+  std::string text = fmt::format("{}: all {} tensors have the same bits", how,
+                                 first_.size() - std::min(first_.size(), static_cast<size_t>(other_shapes_)));
+  if (other_shapes_ > 0) text += fmt::format("; {} have another shape and are not compared", other_shapes_);
+  return text;
 }
 
 }  // namespace plumb

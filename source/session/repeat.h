@@ -16,15 +16,24 @@ namespace plumb {
 // behind it read other inputs.
 class RepeatObserver : public Observer {
  public:
+  // `items`: later Forwards have the first one's inputs so many times along axis 0, and so its outputs.
+  explicit RepeatObserver(int64_t items = 1) : items_(items) {}
   Status ForwardBegin(int forward) override;
   Status After(const LayerEvent& event) override;
   // A sentence: that all is the same, or which step changes first, in which Forward, by how much.
   std::string Describe() const;
   // The same of one more Forward, of a network whose memory was filled with NaN (runtime/poison.h).
   std::string DescribePoisoned() const;
+  // The same of one more Forward, `how`: "with 3 threads".
+  std::string DescribeVaried(const std::string& how) const;
+  bool changed() const { return changed_forwards_ > 0; }
 
  private:
+  void NoteChange(const StepInfo& step, const Tensor& before, const Tensor& now);
+
+  const int64_t items_;
   std::map<std::string, Tensor> first_;  // by blob
+  int other_shapes_ = 0;                 // tensors of later Forwards that are neither one nor `items_` of the first's
   int forwards_ = 0;
   int changed_forwards_ = 0;  // in which anything changed
   bool changed_now_ = false;

@@ -108,5 +108,36 @@ TEST(Poison, AChangeIsNamed) {
             "'second' (ReLU, test/relu) in Forward 2: 1 of 2 values, by inf of the largest");
 }
 
+TEST(Varied, ItemsOfABatchAreComparedOneByOne) {
+  RepeatObserver same(2), other(2), third(2);
+  for (RepeatObserver* observer : {&same, &other, &third}) RunOnce(observer, {1, 2}, {4, 8});
+  RunOnce(&same, {1, 2, 1, 2}, {4, 8, 4, 8});
+  EXPECT_EQ(same.DescribeVaried("twice"), "twice: all 2 tensors have the same bits");
+  EXPECT_FALSE(same.changed());
+  RunOnce(&other, {1, 2, 1, 2}, {4, 8, 4, 7});
+  EXPECT_EQ(other.DescribeVaried("twice"),
+            "twice: other values come out; first changes step 4 'second' (ReLU, test/relu) in Forward 2: 1 of 2 "
+            "values, by 0.12 of the largest");
+  RunOnce(&third, {1, 2, 1, 2, 1, 2}, {4, 8});
+  EXPECT_EQ(third.DescribeVaried("twice"),
+            "twice: all 1 tensors have the same bits; 1 have another shape and are not compared");
+}
+
+TEST(Varied, ADeviceIsJudgedOnceMore) {
+  auto session = Session::Open(PLUMB_EXAMPLES "/digits/digits.tnnproto").value();
+  CheckPlan plan;
+  plan.devices = {"NAIVE", "X86"};
+  plan.vary_threads = 3;
+  plan.batch = 4;
+  const CheckResult result = CheckAll(session.get(), plan).value();
+  for (const RunReport& run : result.runs) {
+    ASSERT_GE(run.notes.size(), 2u) << run.device;
+    EXPECT_EQ(run.notes[run.notes.size() - 2].rfind("with 3 threads: all ", 0), 0u) << run.notes.back();
+    EXPECT_EQ(run.notes.back().rfind("with the inputs 4 times along axis 0: ", 0), 0u) << run.notes.back();
+    EXPECT_EQ(run.notes.back().find("cannot be run"), std::string::npos) << run.notes.back();
+    EXPECT_EQ(run.notes.back().find("is wrong"), std::string::npos) << run.notes.back();
+  }
+}
+
 }  // namespace
 }  // namespace plumb

@@ -94,6 +94,8 @@ const std::vector<Word>& Words() {
       {"html",            "",  {},                   Values::kOutputFile},
       {"repeat",          "",  {},                   Values::kNumbers},
       {"poison",          "",  {},                   Values::kOne},
+      {"vary-threads",    "",  {},                   Values::kNumbers},
+      {"batch",           "",  {},                   Values::kNumbers},
       {"extract",         "",  {},                   Values::kOne},
       {"bundle",          "",  {},                   Values::kOne},
       {"with-model",      "",  {},                   Values::kOne},

@@ -16,8 +16,8 @@ namespace plumb {
 // What only devices read does nothing where none runs.
 Status Options::CheckDeviceOptions(const CommandLine& c) const {
   const bool subject_alone = !foreign.subject.empty() && device.empty();
-  for (const char* option :
-       {"--precision", "--fallback", "--device-index", "--algorithms", "--kernel", "--repeat", "--poison"}) {
+  for (const char* option : {"--precision", "--fallback", "--device-index", "--algorithms", "--kernel", "--repeat",
+                             "--poison", "--vary-threads", "--batch"}) {
     if (subject_alone && c.Given(option)) {
       return Status::InvalidArgument(std::string(option) + " does nothing without -d: a subject is judged as it is");
     }
@@ -51,6 +51,10 @@ void Options::AddTo(CommandLine* c) {
   c->Flag("--poison", &poison,
           "run each device once more with NaN in all outputs and workspaces before each step, and note which step "
           "changes first");
+  c->Add("--vary-threads", &vary_threads,
+         "run each device once more with so many threads, and note which step changes first and whether it is within "
+         "its bound");
+  c->Add("--batch", &batch, "the same with the inputs so many times along axis 0");
   c->Add("--extract", &extract,
          "DIR: write the first guilty step (with --layers: that one) as a model of its own, with its inputs and "
          "outputs, what they should be, and for an .onnx an ONNX backend test");
@@ -83,7 +87,7 @@ void Options::AddTo(CommandLine* c) {
           "leave out where the nodes of an .onnx were written, which names files of its exporter");
   AddReports(c);
   for (const char* of_layers : {"--full", "--all", "--layers", "--extract", "--bundle", "--html", "--repeat",
-                                "--poison", "--min-tested", "--csv", "--baseline"}) {
+                                "--poison", "--vary-threads", "--batch", "--min-tested", "--csv", "--baseline"}) {
     c->NotWith(of_layers, {"--outputs-only", "--layer-files"}, "layers are not judged");
   }
   ManyArguments::AddRulesTo(c);
@@ -91,9 +95,10 @@ void Options::AddTo(CommandLine* c) {
     c->NotWith("--probe", {given}, "it draws the network inputs");
   for (const char* other : {"--subject", "--golden"})
     c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
-  for (const char* other : {"--device", "--subject", "--golden", "--outputs-only", "--layer-files", "--layers",
-                            "--inputs", "--baseline", "--bundle", "--extract", "--repeat", "--poison", "--csv",
-                            "--junit", "--markdown", "--html", "--sarif", "--model-explorer"})
+  for (const char* other :
+       {"--device",   "--subject", "--golden",   "--outputs-only", "--layer-files", "--layers",        "--inputs",
+        "--baseline", "--bundle",  "--extract",  "--repeat",       "--poison",      "--vary-threads",  "--batch",
+        "--csv",      "--junit",   "--markdown", "--html",         "--sarif",       "--model-explorer"})
     c->NotWith("--headroom", {other}, "no device runs, and no layer is judged");
   c->Check([=] { return CheckDeviceOptions(*c); });
   c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},

@@ -25,7 +25,7 @@ struct Options {
   bool headroom = false;
   std::string extract, bundle, show;
   bool with_model = false, poison = false;
-  int repeat = 0;
+  int repeat = 0, vary_threads = 0, batch = 0;
   std::string inputs_to;
   ForeignArguments foreign;
   FileOptions files;

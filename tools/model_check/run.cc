@@ -83,6 +83,12 @@ Status Run::ParseAsked() {
   PLUMB_ASSIGN_OR_RETURN(min_tested_, options_.MinTested());
   if (options_.repeat < 0)
     return Status::InvalidArgument(fmt::format("--repeat: expected a count from 0 on, found {}", options_.repeat));
+  constexpr int kMost = 1024;
+  for (const auto& [option, count] :
+       {std::pair("--vary-threads", options_.vary_threads), {"--batch", options_.batch}}) {
+    if (count < 0 || count > kMost)
+      return Status::InvalidArgument(fmt::format("{}: expected a count from 0 to {}, found {}", option, kMost, count));
+  }
   result_.checked.min_tested = min_tested_;
   // A subject is judged alone unless a device is asked for.
   if (options_.device.empty() && !options_.foreign.subject.empty()) return Status::Ok();
@@ -131,6 +137,8 @@ CheckPlan Run::Plan() {
   plan.network.device_index = options_.run.device_index;
   plan.repeats = options_.repeat;
   plan.poison = options_.poison;
+  plan.vary_threads = options_.vary_threads;
+  plan.batch = options_.batch;
   plan.check.min_tested = min_tested_;
   plan.check.layers = options_.layers;
   plan.check.on_wrong = OnWrong();

@@ -56,6 +56,9 @@ struct CheckPlan {
   // Runs every device once more with NaN in the memory that each step is about to write, and notes which step changes
   // first.
   bool poison = false;
+  // Runs every device once more with so many threads, and once more with the inputs so many times along axis 0 (0:
+  // not). Notes which step changes first, and whether every step of that run is within its bound.
+  int vary_threads = 0, batch = 0;
   // Of the devices, in place of the session's, which golden and subject are judged on; outlives the check.
   const std::map<std::string, Tensor>* inputs = nullptr;
   // What shows this again, for the report: CheckedModel::reproduce, and RunReport::reproduce of golden and subject.
