@@ -7,6 +7,7 @@
 //   PLUMB_ASSIGN_OR_RETURN(plumb::WheelEnvironments environments,
 //                          plumb::WheelEnvironments::Open("python3", range.package, {"numpy<2"}));
 //   PLUMB_ASSIGN_OR_RETURN(const auto all, environments.Versions());
+//   plumb::BisectRunner runner({"net.onnx", ""}, {}, "{python} dump.py {model} {inputs} {dump}");
 //   plumb::VersionOptions options;
 //   PLUMB_ASSIGN_OR_RETURN(options.versions, plumb::VersionsBetween(all, range));
 //   options.run = [&](const std::string& version) -> plumb::Result<plumb::BisectRun> {

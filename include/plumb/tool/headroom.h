@@ -3,7 +3,9 @@
 // layers must stay in f32 so that nothing overflows (doc/headroom.md). The reference alone runs.
 //
 // Example:
-//   PLUMB_ASSIGN_OR_RETURN(const plumb::HeadroomReport report, plumb::MeasureHeadroom(graph, {{"x", image}}, {}));
+//   PLUMB_ASSIGN_OR_RETURN(plumb::Graph loaded, plumb::LoadModel("net.tnnproto"));
+//   const auto graph = std::make_shared<const plumb::Graph>(std::move(loaded));
+//   PLUMB_ASSIGN_OR_RETURN(const plumb::HeadroomReport report, plumb::MeasureHeadroom(graph, {{"input", image}}, {}));
 //   std::fputs(plumb::FormatHeadroom(report, 100).c_str(), stdout);
 #ifndef PLUMB_TOOL_HEADROOM_H_
 #define PLUMB_TOOL_HEADROOM_H_
