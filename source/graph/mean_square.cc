@@ -5,21 +5,15 @@
 #include <cstring>
 
 #include "op/core/op.h"
+#include "op/core/some_params.h"
 
 namespace plumb {
 namespace {
 
 // Whether a layer has a fused activation: an integer field of that name which is not 0.
-class ActivationFinder : public ParamVisitor {
+class ActivationFinder : public SomeParams {
  public:
   void Int(const char* name, int& value, Need) override { found |= std::strcmp(name, "activation") == 0 && value != 0; }
-  void Float(const char*, float&, Need) override {}
-  void Bool(const char*, bool&, Need) override {}
-  void Text(const char*, std::string&, Need) override {}
-  void Counted(const char*, std::vector<int>&, Need) override {}
-  void Fixed(const char*, std::vector<int>&, size_t, Need) override {}
-  void Rest(const char*, std::vector<int>&) override {}
-  void Ignored(const char*) override {}
   bool found = false;
 };
 

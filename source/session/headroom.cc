@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "device/grouped_step.h"
-#include "op/core/op.h"
+#include "op/core/some_params.h"
 #include "plumb/plumb.h"
 #include "plumb/tool/support.h"
 #include "session/headroom_sums.h"
@@ -40,16 +40,9 @@ bool HasInfinity(const Tensor& values) {
 }
 
 // Whether a parameter of the layer is infinite: what a Pad in front of a maximum writes.
-class InfinityFinder : public ParamVisitor {
+class InfinityFinder : public SomeParams {
  public:
-  void Int(const char*, int&, Need) override {}
   void Float(const char*, float& value, Need) override { found |= std::isinf(value); }
-  void Bool(const char*, bool&, Need) override {}
-  void Text(const char*, std::string&, Need) override {}
-  void Counted(const char*, std::vector<int>&, Need) override {}
-  void Fixed(const char*, std::vector<int>&, size_t, Need) override {}
-  void Rest(const char*, std::vector<int>&) override {}
-  void Ignored(const char*) override {}
   bool found = false;
 };
 

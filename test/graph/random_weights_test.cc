@@ -11,6 +11,7 @@
 #include "graph/philox.h"
 #include "graph/resources.h"
 #include "op/core/op.h"
+#include "op/core/some_params.h"
 
 namespace plumb {
 namespace {
@@ -38,7 +39,7 @@ Layer MakeLayer(const std::string& type, const std::string& name, const std::str
 }
 
 // Sets integer and boolean fields by name.
-class Setter : public ParamVisitor {
+class Setter : public SomeParams {
  public:
   explicit Setter(std::map<std::string, int> values) : values_(std::move(values)) {}
   void Int(const char* name, int& value, Need) override { Set(name, &value); }
@@ -47,12 +48,6 @@ class Setter : public ParamVisitor {
     Set(name, &number);
     value = number != 0;
   }
-  void Float(const char*, float&, Need) override {}
-  void Text(const char*, std::string&, Need) override {}
-  void Counted(const char*, std::vector<int>&, Need) override {}
-  void Fixed(const char*, std::vector<int>&, size_t, Need) override {}
-  void Rest(const char*, std::vector<int>&) override {}
-  void Ignored(const char*) override {}
 
  private:
   void Set(const char* name, int* value) const {
