@@ -23,7 +23,8 @@ extern "C" {
 #endif
 
 /* layout ("HWC"), color ("RGB"), library ("OpenCV 4.6.0") and parameters may be NULL. parameters: the inside of a JSON
- * object. 0; -1 when it could not be written, or name, data, dtype or dims say nothing that can be. */
+ * object ("of": the stages that it reads, by ", ", where that is not the one before it). 0; -1 when it could not be
+ * written, or name, data, dtype or dims say nothing that can be. */
 int plumb_dump_stage(const char* name, const void* data, plumb_dtype dtype, int rank, const int64_t* dims,
                      const char* layout, const char* color, const char* library, const char* parameters);
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each file includes the standard headers of what it uses, itself or by its own header: which other header brings
-them changes from one version of a library to the next (Debian 13's libstdc++ lacks some that Debian 12's has).
+"""Each file includes the standard headers of those functions below that it uses, itself or by its own header: which
+other header brings them changes from one version of a library to the next (Debian 13's libstdc++ lacks some that Debian
+12's has).
 
     standard_headers.py ROOT [--add]      exit code 1 where one is missing; --add: writes it
 """

@@ -39,8 +39,9 @@ int Main(int argc, char** argv) {
   Options options;
   CommandLine command("stage_diff", "Compares the stages of two programs: decode, resize, normalise, ..., answer.",
                       kExamples);
-  command.Positional("ORIGINAL", &options.original, "folder of stages that count as right", true);
-  command.Positional("PORT", &options.port, "folder of stages of the program that should do the same", true);
+  command.Positional("ORIGINAL", &options.original,
+                     "stages that count as right: a folder, or detections as COCO's .json", true);
+  command.Positional("PORT", &options.port, "the same of the program that should do the same", true);
   command.Add("--model", &options.model,
               "the network between the stages: runs on the mended input, and tells whether "
               "it is guilty itself");

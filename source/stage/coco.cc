@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "base/json.h"
@@ -16,6 +17,8 @@ namespace {
 using Json = FileJson;
 
 constexpr int64_t kRow = 6;
+constexpr double kLargest = 1e9;          // of a corner
+constexpr double kMostClasses = 1 << 24;  // what a float tells apart
 
 // What an image's rows become.
 StageSample SampleOf(const std::string& image, const std::vector<float>& rows) {
@@ -56,12 +59,15 @@ Status ReadDetection(const Json& entry, bool scored, std::vector<float>* rows) {
         "'bbox' is not four numbers (x, y, width, height); masks and keypoints are not compared");
   double corners[4];
   for (size_t i = 0; i < 4; ++i) {
-    if (!(*box)[i].is_number()) return Status::CorruptModel("'bbox' is not four numbers (x, y, width, height)");
+    if (!(*box)[i].is_number() || !(std::fabs((*box)[i].get<double>()) < kLargest))
+      return Status::CorruptModel("'bbox' is not four numbers (x, y, width, height) below 1e9");
     corners[i] = (*box)[i].get<double>() + (i < 2 ? 0 : corners[i - 2]);
   }
   const double one = 1;
   PLUMB_ASSIGN_OR_RETURN(const double score, NumberOf(entry, "score", scored ? nullptr : &one));
   PLUMB_ASSIGN_OR_RETURN(const double category, NumberOf(entry, "category_id", nullptr));
+  if (category != std::floor(category) || std::fabs(category) > kMostClasses)
+    return Status::CorruptModel("'category_id' is no whole number of at most 2^24");
   for (const double value : {corners[0], corners[1], corners[2], corners[3], score, category})
     rows->push_back(static_cast<float>(value));
   return Status::Ok();
@@ -73,6 +79,7 @@ Result<std::vector<StageSample>> ParseCoco(std::string_view text, const std::str
   const std::string file = fmt::format("COCO detections '{}'", path);
   PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path));
   const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return Status::CorruptModel(file + ": it is no JSON");
   const bool scored = json.is_array();
   if (!scored && (!json.is_object() || !json.contains("annotations") || !json["annotations"].is_array()))
     return Status::CorruptModel(file + ": expected a list of detections, or an object with a list 'annotations'");

@@ -139,6 +139,8 @@ Result<std::vector<int>> PlacesRead(const std::vector<StageRecord>& before, cons
   const StageValue* of = info.Find("of");
   const int last = static_cast<int>(before.size()) - 1;
   if (of == nullptr) return last < 0 ? std::vector<int>() : std::vector<int>{last};
+  if (!of->is_text || of->text.empty()) return Status::CorruptModel("its parameter 'of' is not the name of a stage");
+  constexpr size_t kMostRead = 256;
   std::vector<int> places;
   for (size_t begin = 0; begin <= of->text.size();) {
     const size_t end = std::min(of->text.find(", ", begin), of->text.size());
@@ -148,6 +150,9 @@ Result<std::vector<int>> PlacesRead(const std::vector<StageRecord>& before, cons
     if (at < 0)
       return Status::CorruptModel(
           fmt::format("its parameter 'of' says '{}', and no stage before it is called so", name));
+    if (places.size() >= kMostRead || std::find(places.begin(), places.end(), at) != places.end())
+      return Status::CorruptModel(
+          fmt::format("its parameter 'of' names '{}' twice, or more than {} stages", name, kMostRead));
     places.push_back(at);
     begin = end + 2;
   }

@@ -113,7 +113,7 @@ std::optional<MaskOverlap> CompareMasks(const Picture& a, const Picture& b) {
   if (a.height != b.height || a.width != b.width || a.channels != b.channels) return std::nullopt;
   MaskOverlap overlap;
   for (size_t i = 0; i < a.values.size(); ++i) {
-    const bool in_a = a.values[i] > 0, in_b = b.values[i] > 0;
+    const bool in_a = a.values[i] != 0, in_b = b.values[i] != 0;  // NaN is set, and equals nothing
     overlap.both += in_a && a.values[i] == b.values[i] ? 1 : 0;
     overlap.only_a += in_a && a.values[i] != b.values[i] ? 1 : 0;
     overlap.only_b += in_b && a.values[i] != b.values[i] ? 1 : 0;

@@ -183,7 +183,8 @@ std::optional<SetDifference> CompareDetections(const Picture& a, const Picture& 
     for (int64_t j = 0; j < b.height; ++j) {
       const bool apart = a.width > 5 && a.Row(i)[5] != b.Row(j)[5];
       if (taken[static_cast<size_t>(j)] || apart) continue;
-      const double overlap = BoxOverlap(a.Row(i), b.Row(j), 0);
+      const bool equal = std::equal(a.Row(i), a.Row(i) + 4, b.Row(j));  // an empty box, too
+      const double overlap = equal ? 1 : BoxOverlap(a.Row(i), b.Row(j), 0);
       if (overlap > best || (overlap == best && found < 0)) best = overlap, found = j;
     }
     const auto ties = [&a](int64_t row) {
@@ -201,8 +202,8 @@ std::optional<SetDifference> CompareDetections(const Picture& a, const Picture& 
     difference.same_order = difference.same_order && found == i;
     ++difference.pairs;
     difference.smallest_overlap = std::min(difference.smallest_overlap, best);
-    difference.largest_score =
-        std::max(difference.largest_score, static_cast<double>(std::fabs(a.Row(i)[4] - b.Row(found)[4])));
+    const double scores = static_cast<double>(std::fabs(a.Row(i)[4] - b.Row(found)[4]));
+    difference.largest_score = std::isnan(scores) ? HUGE_VAL : std::max(difference.largest_score, scores);
   }
   difference.only_b = std::count(taken.begin(), taken.end(), false);
   return difference;

@@ -49,6 +49,8 @@ Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std
     PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(folder, kMaxStageManifest));
     return ParseCoco(bytes.text(), folder);
   }
+  if (EndsWith(folder, ".json") && !fs::exists(folder, error))
+    return Status::NotFound(fmt::format("there is no file '{}' of detections", folder));
   if (!fs::is_directory(folder, error))
     return Status::NotFound(fmt::format("there is no folder '{}' of stages (DUMP_STAGE_DIR makes one)", folder));
   std::vector<StageSample> samples;

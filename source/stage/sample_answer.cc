@@ -66,6 +66,10 @@ Status SampleDiff::AnswerOfInput(const Picture& input, int j, std::string* answe
 
 Status SampleDiff::FollowMended(size_t guilty, bool all, std::string* answer, std::string* why) {
   const auto [i, j] = pairs_[guilty];
+  if (port_.Branches()) {
+    *why = "several stages read one, or one reads several: what one of them does to the rest is not followed";
+    return Status::Ok();
+  }
   const Explained* mend = original_.Convention(i);
   std::optional<Picture> value;
   if (port_.Before(j) < 0) {

@@ -2,6 +2,7 @@
 #include "stage/side.h"
 
 #include <algorithm>
+#include <set>
 
 #include "stage/decode.h"
 
@@ -19,6 +20,15 @@ Result<Tensor> StageSide::Values(int index) {
   if (values_.size() >= kKeptValues) values_.erase(values_.begin());
   values_[index] = tensor;
   return tensor;
+}
+
+bool StageSide::Branches() const {
+  std::set<int> read;
+  for (const StageRecord& stage : sample_.stages) {
+    if (stage.reads.size() > 1) return true;
+    if (stage.kind != "model" && !stage.reads.empty() && !read.insert(stage.reads[0]).second) return true;
+  }
+  return false;
 }
 
 std::optional<Picture> StageSide::AsPicture(int index) {

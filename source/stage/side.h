@@ -18,6 +18,8 @@ class StageSide {
 
   const StageSample& sample() const { return sample_; }
   int size() const { return static_cast<int>(sample_.stages.size()); }
+  // Whether the stages are no chain, but for several outputs of one network.
+  bool Branches() const;
   // From now on pictures of BGR are turned to RGB: both sides say which order is whose.
   void TurnToRgb() { turns_ = true; }
   // Whether a stage says the order of its channels.

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "plumb/tool/printing.h"
@@ -133,7 +134,8 @@ std::vector<Convention> FindText(const Picture& before, const Picture& after, co
   if (before.channels != 1 || before.width < 2 || before.count() > int64_t{1} << 24 || after.height != 1) return {};
   std::vector<int64_t> blanks;
   const StageValue* said = info.Find("blank");
-  if (said != nullptr && said->numbers.size() == 1) blanks.push_back(static_cast<int64_t>(said->numbers[0]));
+  const bool sayable = said != nullptr && said->numbers.size() == 1 && std::fabs(said->numbers[0]) < 1e9;
+  if (sayable) blanks.push_back(static_cast<int64_t>(said->numbers[0]));
   for (const int64_t usual : {int64_t{0}, before.width - 1}) {
     if (blanks.empty() || blanks[0] != usual) blanks.push_back(usual);
   }
@@ -155,6 +157,7 @@ std::vector<Convention> FindText(const Picture& before, const Picture& after, co
 }
 
 std::optional<TextDifference> CompareTexts(const Tensor& original, const Tensor& port) {
+  if ((original.dtype() == DType::kU8) != (port.dtype() == DType::kU8)) return std::nullopt;
   const auto a = RowOf(original), b = RowOf(port);
   if (!a.has_value() || !b.has_value()) return std::nullopt;
   TextDifference difference;

@@ -163,6 +163,14 @@ TEST(Explain, NoConventionIsNamedForNoise) {
   for (const Explained& one : ExplainPicture(before, after, StageInfo(), DType::kU8)) EXPECT_FALSE(one.reproduces);
 }
 
+TEST(Conventions, DetectionsThatAreNoNumbersAreNotTheSame) {
+  const auto rows = [](std::vector<float> values) { return Picture{1, 5, 1, false, std::move(values)}; };
+  const auto nan = CompareDetections(rows({0, 0, 9, 9, 0.5f}), rows({0, 0, 9, 9, NAN}));
+  ASSERT_TRUE(nan.has_value());
+  EXPECT_TRUE(std::isinf(nan->largest_score));
+  EXPECT_EQ(CompareDetections(rows({3, 4, 3, 4, 0.5f}), rows({3, 4, 3, 4, 0.5f}))->pairs, 1) << "an empty box";
+}
+
 TEST(Conventions, MasksOverlapByTheirPixels) {
   const auto overlap = CompareMasks(RowOf({0, 1, 1, 0, 1}), RowOf({0, 1, 0, 1, 1}));
   ASSERT_TRUE(overlap.has_value());
@@ -173,6 +181,8 @@ TEST(Conventions, MasksOverlapByTheirPixels) {
   EXPECT_DOUBLE_EQ(CompareMasks(RowOf({0, 0}), RowOf({0, 0}))->share(), 1);
   EXPECT_EQ(CompareMasks(RowOf({1, 2}), RowOf({1, 1}))->both, 1);  // another class is no overlap
   EXPECT_FALSE(CompareMasks(RowOf({1}), RowOf({1, 1})).has_value());
+  EXPECT_DOUBLE_EQ(CompareMasks(RowOf({-1, -1}, false), RowOf({0, 0}, false))->share(), 0);  // "ignore" is a number
+  EXPECT_DOUBLE_EQ(CompareMasks(RowOf({NAN, NAN}, false), RowOf({0, 0}, false))->share(), 0);
 }
 
 TEST(Conventions, GreedyCtcMakesRepeatsOneAndThenRemovesBlanks) {

@@ -154,6 +154,12 @@ TEST_F(StageTest, AStageMayReadAnotherThanTheOneBeforeIt) {
   const Status status = ReadStages(path("c")).status();
   EXPECT_EQ(status.code(), StatusCode::kCorruptModel);
   EXPECT_NE(status.message().find("entry 3: its parameter 'of' says 'crop_1'"), std::string::npos) << status.message();
+  for (const char* wrong : {"\"of\": \"decode, decode\"", "\"of\": 3", "\"of\": \"\"", "\"of\": [1, 2]"}) {
+    std::string text = kPyramid;
+    text.replace(text.find("\"of\": \"decode\""), 14, wrong);
+    WriteSample(path("d"), text, {image, Part(image, 0, 0), Part(image, 1, 0)});
+    EXPECT_EQ(ReadStages(path("d")).status().code(), StatusCode::kCorruptModel) << wrong;
+  }
   ::setenv("DUMP_STAGE_DIR", path("written").c_str(), 1);
   ASSERT_TRUE(BeginSample("one").ok());
   ASSERT_TRUE(Stage("decode", image).ok());
@@ -219,6 +225,8 @@ TEST_F(StageTest, DetectionsOfCocoAreComparedImageByImage) {
   EXPECT_EQ(moved->different, 1);  // half of the box: an IoU of 0.5 is no partner
   for (const char* broken : {"[1]", "{}", "[", R"([{"image_id": 1, "category_id": 1, "score": 1}])",
                              R"([{"image_id": 1, "bbox": [1, 2, 3, 4], "score": 1}])",
+                             R"([{"image_id": 1, "category_id": 1, "bbox": [1e300, 2, 3, 4], "score": 1}])",
+                             R"([{"image_id": 1, "category_id": 16777217, "bbox": [1, 2, 3, 4], "score": 1}])",
                              R"([{"image_id": null, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1}])"}) {
     write("broken.json", broken);
     EXPECT_EQ(ReadStages(path("broken.json")).status().code(), StatusCode::kCorruptModel) << broken;

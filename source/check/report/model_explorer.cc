@@ -63,7 +63,11 @@ NodeData NodeValues(const RunReport& run, const Graph* model) {
       const std::vector<std::string> own = {it->second->name};
       for (const std::string& node : it->second->nodes.empty() ? own : it->second->nodes) {
         const auto known = nodes.try_emplace(node, worst->excess, layer.verdict).first;
-        if (known->second.first < worst->excess) known->second = {worst->excess, layer.verdict};
+        const auto weight = [](double excess, Verdict verdict) {
+          return std::pair(verdict, std::isnan(excess) ? HUGE_VAL : excess);
+        };
+        if (weight(known->second.first, known->second.second) < weight(worst->excess, layer.verdict))
+          known->second = {worst->excess, layer.verdict};
       }
     }
     for (const OutputReport& output : layer.outputs)
