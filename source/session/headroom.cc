@@ -31,12 +31,20 @@ double LargestSize(const Tensor& values) {
   return largest;
 }
 
-bool HasInfinity(const Tensor& values) {
+template <class Is>
+bool HasSuch(const Tensor& values, Is is) {
   if (!IsFloat(values.dtype())) return false;
   for (int64_t i = 0; i < values.NumElements(); ++i) {
-    if (std::isinf(values.ValueAt(i))) return true;
+    if (is(values.ValueAt(i))) return true;
   }
   return false;
+}
+
+bool HasInfinity(const Tensor& values) {
+  return HasSuch(values, [](double value) { return std::isinf(value); });
+}
+bool HasNan(const Tensor& values) {
+  return HasSuch(values, [](double value) { return std::isnan(value); });
 }
 
 // Whether a parameter of the layer is infinite: what a Pad in front of a maximum writes.
@@ -103,6 +111,7 @@ class HeadroomWatcher : public Observer {
     layer.sums = sums.has_value();
     if (sums) {
       layer.in_order = sums->in_order;
+      layer.in_order_f16 = sums->in_order_f16;
       layer.any_order = sums->any_order;
     }
     report_->layers.push_back(std::move(layer));
@@ -114,6 +123,7 @@ class HeadroomWatcher : public Observer {
     for (size_t i = 0; i < event.step().outputs.size(); ++i) {
       PLUMB_ASSIGN_OR_RETURN(const Tensor value, event.Output(i));
       layer.largest = std::max(layer.largest, LargestSize(value));
+      layer.nan = layer.nan || HasNan(value);
       if (!given_infinity_ && HasInfinity(value)) layer.largest = INFINITY;  // beyond f32, too; a mask's -inf is none
       AddLosses(value, &layer);
     }
@@ -145,7 +155,9 @@ const char* HalfSumsName(HalfSums sums) {
 }
 
 std::string LayerHeadroom::WhyKept(HalfFormat format, HalfSums sums_in) const {
-  const double limit = OverflowOf(format), sum = sums_in == HalfSums::kInOrder ? in_order : any_order;
+  const double limit = OverflowOf(format);
+  double sum = format == HalfFormat::kF16 ? std::max(in_order, in_order_f16) : in_order;
+  if (sums_in == HalfSums::kAnyOrder) sum = std::max(sum, any_order);
   if (largest >= limit) return fmt::format("writes {}", Number(largest, 3));
   if (largest_read >= limit) return fmt::format("reads {}", Number(largest_read, 3));
   if (largest_constant >= limit) return fmt::format("has a constant of {}", Number(largest_constant, 3));

@@ -18,7 +18,7 @@ HeadroomJson Finite(double value) { return std::isfinite(value) ? HeadroomJson(v
 
 std::string ShareOf(int64_t part, int64_t all) {
   if (part == 0 || all == 0) return "0";
-  return Number(100 * static_cast<double>(part) / static_cast<double>(all), 2) + " %";
+  return Number(100 * static_cast<double>(part) / static_cast<double>(all), 3) + " %";
 }
 
 // The multiply-adds of these layers, of all.
@@ -39,23 +39,38 @@ const char* WordsFor(HalfSums sums) {
 
 // "f16, sums in f32: 2 of 39 layers must stay in f32 (1.2 % of the multiply-adds): 'conv_3' writes 7.1e+04, ..."
 std::string KeptSentence(const HeadroomReport& report, HalfFormat format, HalfSums sums) {
-  constexpr size_t kNamed = 20;
+  constexpr size_t kNamed = 20, kLongestName = 40;  // whole names stand in the JSON
   const std::vector<size_t> kept = report.Kept(format, sums);
   const std::string which = fmt::format("{}, {}: ", HalfFormatName(format), WordsFor(sums));
   if (kept.empty()) return which + "nothing overflows";
   std::string named;
   for (size_t i = 0; i < std::min(kept.size(), kNamed); ++i) {
     const LayerHeadroom& layer = report.layers[kept[i]];
-    named += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", layer.name, layer.WhyKept(format, sums));
+    named +=
+        fmt::format("{}'{}' {}", i == 0 ? "" : ", ", CutFront(layer.name, kLongestName), layer.WhyKept(format, sums));
   }
   if (kept.size() > kNamed) named += fmt::format(" and {} more", kept.size() - kNamed);
   return fmt::format("{}{} of {} layers must stay in f32 ({} % of the multiply-adds): {}", which, kept.size(),
-                     report.layers.size(), Number(100 * ShareKept(report, kept), 2), named);
+                     report.layers.size(), Number(100 * ShareKept(report, kept), 3), named);
+}
+
+// "" where no layer writes NaN.
+std::string NanSentence(const HeadroomReport& report) {
+  int layers = 0;
+  const LayerHeadroom* first = nullptr;
+  for (const LayerHeadroom& layer : report.layers) {
+    if (!layer.nan) continue;
+    ++layers;
+    if (first == nullptr) first = &layer;
+  }
+  if (first == nullptr) return "";
+  return fmt::format("NaN: {} layers write it, '{}' first; nothing is known of such values and of what is behind them",
+                     layers, CutFront(first->name, 40));
 }
 
 }  // namespace
 
-std::string FormatHeadroom(const HeadroomReport& report, size_t width) {
+std::string FormatHeadroom(const HeadroomReport& report, size_t width, bool short_form) {
   std::string text = fmt::format("headroom {}\n", PrintableLine(report.model));
   for (const std::string& input : report.inputs)
     text += fmt::format("        {}\n", Wrapped(PrintableLine(input), width, 8, 8));
@@ -75,7 +90,9 @@ std::string FormatHeadroom(const HeadroomReport& report, size_t width) {
                {ShareOf(layer.loss[0].subnormal, layer.values)},
                {ShareOf(layer.loss[0].zero, layer.values)}});
   }
-  text += table.Format(width);
+  text = short_form ? "" : text + table.Format(width);
+  const std::string nan = NanSentence(report);
+  if (!nan.empty()) text += Wrapped(PrintableLine(nan), width, 4) + "\n";
   for (const HalfFormat format : kHalfFormats) {
     for (const HalfSums sums : kHalfSums)
       text += Wrapped(PrintableLine(KeptSentence(report, format, sums)), width, 4) + "\n";
@@ -95,7 +112,9 @@ std::string FormatHeadroomJson(const HeadroomReport& report) {
                      {"largest", Finite(layer.largest)},
                      {"largest_read", Finite(layer.largest_read)},
                      {"largest_constant", Finite(layer.largest_constant)},
+                     {"nan", layer.nan},
                      {"sum_in_order", layer.sums ? Finite(layer.in_order) : HeadroomJson()},
+                     {"sum_in_order_f16", layer.sums ? Finite(layer.in_order_f16) : HeadroomJson()},
                      {"sum_in_any_order", layer.sums ? Finite(layer.any_order) : HeadroomJson()},
                      {"multiply_adds", layer.multiply_adds}};
     for (size_t f = 0; f < kHalfFormats.size(); ++f)

@@ -17,12 +17,20 @@ namespace {
 // Sums that lie side by side: a row of outputs.
 class SumRow {
  public:
-  explicit SumRow(int64_t size) : sum_(Size(size)), positive_(Size(size)), negative_(Size(size)), most_(Size(size)) {}
+  explicit SumRow(int64_t size)
+      : sum_(Size(size)),
+        half_(Size(size)),
+        positive_(Size(size)),
+        negative_(Size(size)),
+        most_(Size(size)),
+        most_half_(Size(size)) {}
 
   // The bias is the first term, and the last one.
   void Begin(double bias) {
     bias_ = bias;
     std::fill(sum_.begin(), sum_.end(), 0);
+    std::fill(half_.begin(), half_.end(), 0);
+    std::fill(most_half_.begin(), most_half_.end(), 0);
     std::fill(positive_.begin(), positive_.end(), std::max(bias, 0.0));
     std::fill(negative_.begin(), negative_.end(), std::min(bias, 0.0));
     std::fill(most_.begin(), most_.end(), std::fabs(bias));
@@ -33,6 +41,8 @@ class SumRow {
       const double term = weight * static_cast<double>(x[i * step]);
       const size_t at = Size(first + i);
       sum_[at] += term;
+      half_[at] = To11Bits(half_[at] + To11Bits(term));
+      most_half_[at] = std::max(most_half_[at], std::max(std::fabs(half_[at]), std::fabs(half_[at] + bias_)));
       positive_[at] += std::max(term, 0.0);
       negative_[at] += std::min(term, 0.0);
       most_[at] = std::max(most_[at], std::max(std::fabs(sum_[at]), std::fabs(sum_[at] + bias_)));
@@ -41,14 +51,20 @@ class SumRow {
   void End(LargestSums* largest) const {
     for (size_t i = 0; i < sum_.size(); ++i) {
       largest->in_order = std::max(largest->in_order, most_[i]);
+      largest->in_order_f16 = std::max(largest->in_order_f16, most_half_[i]);
       largest->any_order = std::max(largest->any_order, std::max(positive_[i], -negative_[i]));
     }
   }
 
  private:
   static size_t Size(int64_t size) { return static_cast<size_t>(size); }
+  // To nearest, without f16's range (T. J. Dekker, Numerische Mathematik 18, 1971, splits numbers so).
+  static double To11Bits(double x) {
+    const double scaled = x * (0x1p42 + 1);
+    return scaled - (scaled - x);
+  }
   double bias_ = 0;
-  std::vector<double> sum_, positive_, negative_, most_;
+  std::vector<double> sum_, half_, positive_, negative_, most_, most_half_;
 };
 
 // Of pieces that threads look at.
@@ -57,6 +73,7 @@ class Shared {
   void Take(const LargestSums& sums) {
     const std::lock_guard<std::mutex> lock(mutex_);
     all_.in_order = std::max(all_.in_order, sums.in_order);
+    all_.in_order_f16 = std::max(all_.in_order_f16, sums.in_order_f16);
     all_.any_order = std::max(all_.any_order, sums.any_order);
   }
   LargestSums all() const { return all_; }
@@ -192,16 +209,16 @@ LargestSums OfInnerProduct(const Layer& layer, const Tensor& input, int axis) {
   return shared.all();
 }
 
-Result<LargestSums> OfMatMul(const Layer& layer, const std::vector<Tensor>& inputs) {
+// Nothing: operands that are not f32.
+Result<std::optional<LargestSums>> OfMatMul(const Layer& layer, const std::vector<Tensor>& inputs) {
   std::vector<Shape> shapes;
   for (const Tensor& input : inputs) shapes.push_back(input.shape());
   PLUMB_ASSIGN_OR_RETURN(const MatMulOperands operands, OperandsOfMatMul(layer, shapes));
   PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ResolveMatMul(operands.first, operands.second));
   const Tensor *first = &inputs[0], *second = inputs.size() > 1 ? &inputs[1] : layer.Resource("weight");
   if (inputs.size() == 1 && ParamOf<MatMulParam>(layer).weight_position == 0) std::swap(first, second);
-  if (first->dtype() != DType::kF32 || second->dtype() != DType::kF32)
-    return Status::NotSupported("operands that are not f32");
-  return OfMatrices(shape, first->data<float>(), second->data<float>());
+  if (first->dtype() != DType::kF32 || second->dtype() != DType::kF32) return std::optional<LargestSums>();
+  return std::optional<LargestSums>(OfMatrices(shape, first->data<float>(), second->data<float>()));
 }
 
 }  // namespace
@@ -229,10 +246,7 @@ Result<std::optional<LargestSums>> LargestSumsOf(const Layer& layer, const std::
                              NormalizeAxis(ParamOf<InnerProductParam>(layer).axis, inputs[0].shape().rank()));
       return std::optional<LargestSums>(OfInnerProduct(layer, inputs[0], axis));
     }
-    case OpKind::kMatMul: {
-      PLUMB_ASSIGN_OR_RETURN(const LargestSums sums, OfMatMul(layer, inputs));
-      return std::optional<LargestSums>(sums);
-    }
+    case OpKind::kMatMul: return OfMatMul(layer, inputs);
     default: return std::optional<LargestSums>();
   }
 }

@@ -11,8 +11,9 @@
 namespace plumb {
 
 struct LargestSums {
-  double in_order = 0;   // term by term in the order of the weights (channel, then kernel), the bias first or last
-  double any_order = 0;  // the larger of all positive and of all negative terms, the bias with them
+  double in_order = 0;      // term by term in the order of the weights (channel, then kernel), the bias first or last
+  double in_order_f16 = 0;  // the same with each term and each sum rounded to 11 bits: rounding may add up
+  double any_order = 0;     // the larger of all positive and of all negative terms, the bias with them
 };
 
 // Inputs in the layer's order, f32. Nothing for a layer of no sums of products.

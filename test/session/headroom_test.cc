@@ -269,6 +269,40 @@ TEST(Headroom, AParametersInfinityIsNoOverflow) {
   EXPECT_TRUE(report.Kept(HalfFormat::kF16, HalfSums::kAnyOrder).empty());
 }
 
+// Terms of 16.015625 are cut to 16 beside 32768 in steps of 32 upwards: each adds 32, and 1100 of them leave f16's
+// range.
+TEST(Headroom, RoundingOfTheSumsIsCounted) {
+  constexpr int64_t kTerms = 1101;
+  GraphBuilder builder("sum");
+  builder.Input("x", {1, kTerms});
+  Tensor ones = Tensor::Create(DType::kF32, {kTerms, 1}).value(), x = Tensor::Create(DType::kF32, {1, kTerms}).value();
+  for (int64_t i = 0; i < kTerms; ++i) {
+    ones.data<float>()[i] = 1;
+    x.data<float>()[i] = i == 0 ? 32768 : 16.015625F;
+  }
+  builder.Constant("w", ones).Add("MatMul", {"x", "w"}, {"y"});
+  builder.Output("y");
+  const auto report = MeasureHeadroom(std::make_shared<const Graph>(builder.Build().value()), {{"x", x}}, {}).value();
+  EXPECT_LT(report.layers[0].in_order, 65504);
+  EXPECT_GE(report.layers[0].in_order_f16, 65520);
+  EXPECT_TRUE(report.Kept(HalfFormat::kF16, HalfSums::kF32).empty());
+  EXPECT_EQ(report.Kept(HalfFormat::kF16, HalfSums::kInOrder).size(), 1u);
+  EXPECT_NE(FormatHeadroom(report, 120).find("(100 % of the multiply-adds)"), std::string::npos);
+  EXPECT_EQ(FormatHeadroom(report, 120, true).find("largest value"), std::string::npos) << "the sentences alone";
+}
+
+TEST(Headroom, NaNIsSaid) {
+  GraphBuilder builder("root");
+  builder.Input("x", {1, 2});
+  builder.Add("Sqrt", {"x"}, {"y"});
+  builder.Output("y");
+  const Tensor x = AsTensor({1, 2}, {-4, 4});
+  const auto report = MeasureHeadroom(std::make_shared<const Graph>(builder.Build().value()), {{"x", x}}, {}).value();
+  EXPECT_TRUE(report.layers[0].nan);
+  EXPECT_NE(FormatHeadroom(report, 120).find("NaN: 1 layers write it, 'y' first"), std::string::npos)
+      << FormatHeadroom(report, 120);
+}
+
 TEST(Headroom, ReportsSayTheSame) {
   const Small net = Draw(2);
   const auto report = MeasureHeadroom(GraphOfSmall(net), {{"b0", AsTensor({1, kWidth}, net.input)}}, {}).value();

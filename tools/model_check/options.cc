@@ -96,9 +96,11 @@ void Options::AddTo(CommandLine* c) {
   for (const char* other : {"--subject", "--golden"})
     c->NotWith(other, {"--layer-files"}, "-a compares NAIVE with files only");
   for (const char* other :
-       {"--device",   "--subject", "--golden",   "--outputs-only", "--layer-files", "--layers",        "--inputs",
-        "--baseline", "--bundle",  "--extract",  "--repeat",       "--poison",      "--vary-threads",  "--batch",
-        "--csv",      "--junit",   "--markdown", "--html",         "--sarif",       "--model-explorer"})
+       {"--device",       "--subject",        "--golden",     "--outputs-only", "--layer-files",    "--layers",
+        "--inputs",       "--baseline",       "--bundle",     "--extract",      "--repeat",         "--poison",
+        "--vary-threads", "--batch",          "--csv",        "--junit",        "--markdown",       "--html",
+        "--sarif",        "--model-explorer", "--full",       "--all",          "--min-tested",     "--precision",
+        "--fallback",     "--device-index",   "--algorithms", "--kernel",       "--no-source-lines"})
     c->NotWith("--headroom", {other}, "no device runs, and no layer is judged");
   c->Check([=] { return CheckDeviceOptions(*c); });
   c->Brief({{"--model", "x.onnx, x.tflite, or x.tnnproto with its x.tnnmodel"},

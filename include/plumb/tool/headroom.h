@@ -32,8 +32,8 @@ double OverflowOf(HalfFormat format);
 // In what a layer adds up its products, when it is not kept in f32.
 enum class HalfSums {
   kF32,      // in f32: its values alone can overflow
-  kInOrder,  // in the format, term by term in the order of the weights, the bias first or last
-  kAnyOrder  // in the format, in whatever order: the largest sum of some of the terms
+  kInOrder,  // in the format, term by term in the order of the weights, the bias first or last, rounding with it
+  kAnyOrder  // in whatever order: the largest sum of some of the terms, or the one in order, rounding with it
 };
 constexpr std::array<HalfSums, 3> kHalfSums = {HalfSums::kF32, HalfSums::kInOrder, HalfSums::kAnyOrder};
 // "f32", "in order", "any order".
@@ -52,9 +52,11 @@ struct LayerHeadroom {
   double largest = 0;       // of these; infinite where f32 overflowed
   double largest_read = 0;  // of what it reads
   double largest_constant = 0;
-  // Of sums of products, the largest partial sum: in the order of the weights, and in whatever order.
+  bool nan = false;  // it writes NaN: nothing else is known of these values, and of what is behind them
+  // Of sums of products, the largest partial sum: in the order of the weights, exact and with each term and each sum
+  // rounded to f16's 11 bits; and in whatever order, without rounding, which may come on top.
   bool sums = false;
-  double in_order = 0, any_order = 0;
+  double in_order = 0, in_order_f16 = 0, any_order = 0;
   std::array<HalfLoss, 2> loss;  // of its values, by format
   double multiply_adds = 0;
 
@@ -77,8 +79,8 @@ struct HeadroomReport {
 Result<HeadroomReport> MeasureHeadroom(std::shared_ptr<const Graph> graph, const std::map<std::string, Tensor>& inputs,
                                        const NetworkOptions& options);
 
-// A table, and a sentence per format and way to sum.
-std::string FormatHeadroom(const HeadroomReport& report, size_t width);
+// A table, and a sentence per format and way to sum; `short_form`: the sentences alone.
+std::string FormatHeadroom(const HeadroomReport& report, size_t width, bool short_form = false);
 // The same as JSON (format "plumb-headroom").
 std::string FormatHeadroomJson(const HeadroomReport& report);
 
