@@ -84,11 +84,31 @@ Result<RunReport> BisectRunner::Impl::JudgeDump(const std::string& dump) {
     options.inputs.values.clear();
     options.inputs.files = {inputs};
   }
-  PLUMB_ASSIGN_OR_RETURN(const auto opened, Session::Open(model, options));
+  const auto session_of_dump = Session::Open(model, options);  // the model opens: Check has seen it
+  if (!session_of_dump.ok())
+    return Status::InvalidArgument("what the command dumped cannot be judged: " + session_of_dump.status().message());
+  const auto& opened = *session_of_dump;
   CheckOptions check;
   check.layers = layers;
   check.causes = false;
   return opened->JudgeSubject(std::move(check));
+}
+
+Status BisectRunner::Check() const {
+  PLUMB_ASSIGN_OR_RETURN(const auto opened, Session::Open(impl_->model, impl_->session));
+  for (const std::string& name : impl_->layers) {
+    const auto& layers = opened->graph()->layers;
+    const auto is_it = [&](const Layer& layer) {
+      const std::vector<std::string>& nodes = layer.nodes;
+      return layer.name == name || std::to_string(layer.index) == name ||
+             std::find(nodes.begin(), nodes.end(), name) != nodes.end();
+    };
+    if (std::none_of(layers.begin(), layers.end(), is_it))
+      return Status::InvalidArgument(
+          fmt::format("no layer '{}' to judge: neither a name nor an index (0 to {}); model_info lists them", name,
+                      layers.empty() ? 0 : layers.back().index));
+  }
+  return Status::Ok();
 }
 
 std::string BisectRunner::CommandWith(const std::vector<std::string>& on) const {

@@ -131,8 +131,13 @@ class WholeCheck {
   std::string WithThreads(const Network& network, const std::map<std::string, Tensor>& inputs,
                           const std::shared_ptr<RepeatObserver>& observer) {
     NetworkOptions options = network.options();
-    options.num_threads = plan_.vary_threads;
     const std::string how = fmt::format("with {} thread{}", plan_.vary_threads, plan_.vary_threads == 1 ? "" : "s");
+    const std::string device = network.device_name();
+    if (device == "OPENCL" || device == "VULKAN")
+      return fmt::format("{}: not run, for the threads of {} are its driver's", how, device);
+    const int first = options.num_threads > 0 ? options.num_threads : GetRuntime().num_threads;
+    if (first == plan_.vary_threads) return how + ": not run, for the first run had as many";
+    options.num_threads = plan_.vary_threads;
     return Varied(how, network, options, inputs, observer);
   }
 
@@ -153,7 +158,25 @@ class WholeCheck {
       many[name] = *std::move(items);
       options.input_shapes[name] = shape;
     }
+    if (MixesItems(network, inputs, many, options))
+      observer->MixItems();  // what lies along axis 0 is no batch, or the network looks across it
     return Varied(how, network, options, many, observer);
+  }
+
+  // Whether the reference itself computes other items from the same inputs side by side.
+  bool MixesItems(const Network& network, const std::map<std::string, Tensor>& inputs,
+                  const std::map<std::string, Tensor>& many, const NetworkOptions& batched) const {
+    const auto observer = std::make_shared<RepeatObserver>(plan_.batch);
+    for (const auto& [values, shapes] :
+         {std::pair(&inputs, &network.options().input_shapes), {&many, &batched.input_shapes}}) {
+      NetworkOptions options;
+      options.input_shapes = *shapes;
+      const auto own = CreateNetwork(session_->graph(), "NAIVE", options);
+      if (!own.ok()) return false;  // the device's run says why
+      (*own)->AddObserver(observer);
+      if (!RunNetwork(own->get(), *values).ok()) return false;
+    }
+    return observer->changed();
   }
 
   // One more run on the same device, which is judged, too.
@@ -172,11 +195,12 @@ class WholeCheck {
     const auto report = judge();
     if (!report.ok()) return fmt::format("{}: cannot be run: {}", how, report.status().message());
     const std::string said = observer->DescribeVaried(how);
+    result_.comparisons.push_back({fmt::format("{} {}", network.device_name(), how), report->verdict});
     if (report->first_wrong >= 0) {
       const LayerReport& wrong = report->layers[static_cast<size_t>(report->first_wrong)];
       return fmt::format("{}; judged so, '{}' is wrong: {}", said, Printable(wrong.step.name), wrong.reason);
     }
-    return observer->changed() ? said + "; every step is within its bound" : said;
+    return observer->changed() && !observer->mixes() ? said + "; every step is within its bound" : said;
   }
 
   void NotRun(AskedDevice* asked, const Status& why, int exit_code) {

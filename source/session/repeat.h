@@ -27,6 +27,9 @@ class RepeatObserver : public Observer {
   // The same of one more Forward, `how`: "with 3 threads".
   std::string DescribeVaried(const std::string& how) const;
   bool changed() const { return changed_forwards_ > 0; }
+  // The network itself computes other items from the same inputs side by side: a change tells nothing of a device.
+  void MixItems() { mixes_ = true; }
+  bool mixes() const { return mixes_; }
 
  private:
   void NoteChange(const StepInfo& step, const Tensor& before, const Tensor& now);
@@ -37,6 +40,7 @@ class RepeatObserver : public Observer {
   int forwards_ = 0;
   int changed_forwards_ = 0;  // in which anything changed
   bool changed_now_ = false;
+  bool mixes_ = false;
   std::map<std::string, int> first_changes_;  // what changed first of a Forward, and how often
   std::string example_;                       // of the first such change
 };

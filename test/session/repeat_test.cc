@@ -123,6 +123,16 @@ TEST(Varied, ItemsOfABatchAreComparedOneByOne) {
             "twice: all 1 tensors have the same bits; 1 have another shape and are not compared");
 }
 
+// The reference itself gives other values: no device is to blame.
+TEST(Varied, ANetworkThatMixesItemsIsSaid) {
+  RepeatObserver observer(2);
+  RunOnce(&observer, {1, 2}, {4, 8});
+  RunOnce(&observer, {1, 2, 1, 2}, {4, 8, 4, 7});
+  observer.MixItems();
+  EXPECT_EQ(observer.DescribeVaried("twice"),
+            "twice: the network itself looks across axis 0, so that items are not compared");
+}
+
 TEST(Varied, ADeviceIsJudgedOnceMore) {
   auto session = Session::Open(PLUMB_EXAMPLES "/digits/digits.tnnproto").value();
   CheckPlan plan;
@@ -130,6 +140,9 @@ TEST(Varied, ADeviceIsJudgedOnceMore) {
   plan.vary_threads = 3;
   plan.batch = 4;
   const CheckResult result = CheckAll(session.get(), plan).value();
+  ASSERT_EQ(result.comparisons.size(), 4u) << "the last line and the exit code know them";
+  EXPECT_EQ(result.comparisons[3].what, "X86 with the inputs 4 times along axis 0");
+  EXPECT_EQ(result.comparisons[3].verdict, Verdict::kAligned);
   for (const RunReport& run : result.runs) {
     ASSERT_GE(run.notes.size(), 2u) << run.device;
     EXPECT_EQ(run.notes[run.notes.size() - 2].rfind("with 3 threads: all ", 0), 0u) << run.notes.back();

@@ -110,6 +110,11 @@ Status CheckAsked(Options* o) {
     AddOwnAlternatives(o);
     return Status::Ok();
   }
+  for (const char* mark : {"{python}", "{environment}"}) {
+    if (o->wheels.range.empty() && o->command.find(mark) != std::string::npos)
+      return Status::InvalidArgument(
+          fmt::format("--run '{}': {} is of --wheels, which is not given", o->command, mark));
+  }
   for (const char* mark : {"{model}", "{dump}"}) {
     if (o->command.find(mark) == std::string::npos)
       return Status::InvalidArgument(fmt::format("--run '{}' lacks {}", o->command, mark));
@@ -144,6 +149,8 @@ int ShowVersions(const Options& options, const CommandLine& command_line, Sessio
   if (!range.ok()) return Fail(range.status().AddContext("--wheels"));
   BisectRunner runner(options.model.Files(), std::move(session), InEnvironment(options.command));
   runner.JudgeOnly(options.layers);
+  const Status can = runner.Check();
+  if (!can.ok()) return Fail(can);
   auto report = RunVersions(options.wheels, *range, options.print.quiet, &runner);
   if (!report.ok()) return Fail(report.status());
   if (report->found())

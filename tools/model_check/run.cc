@@ -126,7 +126,7 @@ void Run::Judge() {
   const Interrupter ask([&] { return still.Say(device_begun_), false; });
   auto found = CheckAll(session_.get(), Plan(), result_.devices);
   if (!found.ok()) return AddError(found.status());
-  found->comparisons = std::move(result_.comparisons);
+  found->comparisons.insert(found->comparisons.begin(), result_.comparisons.begin(), result_.comparisons.end());
   found->errors.insert(found->errors.begin(), result_.errors.begin(), result_.errors.end());
   result_ = std::move(*found);
 }
@@ -242,7 +242,7 @@ int Run::ShowHeadroom() const {
   if (!report.ok()) return Fail(report.status());
   report->model = result_.checked.model;
   report->inputs = result_.checked.inputs;
-  Say(FormatHeadroom(*report, static_cast<size_t>(OutputWidth())));
+  Say(FormatHeadroom(*report, static_cast<size_t>(OutputWidth()), options_.output.quiet));
   if (options_.json.empty()) return kExitOk;
   const Status written = WriteOutput(options_.json, FormatHeadroomJson(*report));
   return written.ok() ? kExitOk : Fail(written);

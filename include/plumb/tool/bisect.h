@@ -80,6 +80,9 @@ class BisectRunner {
 
   void AddVariable(const std::string& variable);
   void JudgeOnly(const std::vector<std::string>& layers);  // as CheckOptions::layers
+  // Opens the model and looks for the layers, before anything is run. Errors: those of Session::Open; InvalidArgument.
+  Status Check() const;
+  // InvalidArgument: the command failed, or what it dumped cannot be judged.
   Result<BisectRun> Run(const std::vector<std::string>& on);
   // Without any; {NAME} in the command becomes the value: a word for a shell.
   Result<BisectRun> RunWith(const std::map<std::string, std::string>& values);
