@@ -14,23 +14,33 @@ struct ManyArguments {
   DeviceArguments options;
   std::string path;                                     // of samples in files; or:
   std::vector<std::pair<std::string, Arrays>> samples;  // by name
-  std::string results, model;
+  std::string results, model, subject, golden;
 };
+
+ManyOptions ToOptions(const ManyArguments& a) {
+  ManyOptions options;
+  options.device = a.device;
+  options.network = ToNetworkOptions(a.options);
+  options.results = a.results;
+  options.subject.path = a.subject;
+  options.golden.path = a.golden;
+  options.model = a.model;
+  return options;
+}
+
+int64_t BatchOf(const ModelHandle& model) {
+  const std::vector<GraphInput>& inputs = model.graph->inputs;
+  return inputs.empty() ? 1 : std::max<int64_t>(1, inputs[0].shape.DimOrOne(0));
+}
 
 ManyReport CheckSamples(const ModelHandle& model, const ManyArguments& a) {
   const RunningCall call;
   std::vector<Sample> samples;
   for (const auto& [name, arrays] : a.samples) samples.push_back({name, {}, ToTensors(arrays)});
-  ManyOptions options;
-  options.device = a.device;
-  options.network = ToNetworkOptions(a.options);
-  options.results = a.results;
-  options.model = a.model;
-  const std::vector<GraphInput>& inputs = model.graph->inputs;
-  const int64_t batch = inputs.empty() ? 1 : std::max<int64_t>(1, inputs[0].shape.DimOrOne(0));
+  const ManyOptions options = ToOptions(a);
   return Compute([&]() -> Result<ManyReport> {
     if (!a.path.empty()) {
-      PLUMB_ASSIGN_OR_RETURN(samples, ListSamples(a.path, batch));
+      PLUMB_ASSIGN_OR_RETURN(samples, ListSamples(a.path, BatchOf(model)));
     }
     return CheckMany(model.graph, samples, options);
   });
@@ -44,6 +54,14 @@ nb::tuple InputsOf(const std::string& path, const std::string& name, int64_t bat
   throw StatusError{Status::NotFound("'" + path + "' has no sample '" + name + "' any more")};
 }
 
+// The path, or the arrays, that a subject or golden has for a sample.
+nb::tuple TensorsOf(const ModelHandle& model, const std::string& path, const std::string& name) {
+  const TensorSource source = ValueOf(TensorsOfSample({path, {}}, name, BatchOf(model)));
+  std::map<std::string, Tensor> tensors;
+  for (const NamedTensor& tensor : source.tensors) tensors[tensor.name] = tensor.tensor;
+  return nb::make_tuple(source.path, ToArrays(tensors));
+}
+
 }  // namespace
 
 void BindMany(nb::module_& m) {
@@ -54,7 +72,9 @@ void BindMany(nb::module_& m) {
       .def_rw("path", &ManyArguments::path)
       .def_rw("samples", &ManyArguments::samples)
       .def_rw("results", &ManyArguments::results)
-      .def_rw("model", &ManyArguments::model);
+      .def_rw("model", &ManyArguments::model)
+      .def_rw("subject", &ManyArguments::subject)
+      .def_rw("golden", &ManyArguments::golden);
   nb::class_<SampleResult>(m, "SampleResult")
       .def_ro("name", &SampleResult::name)
       .def_ro("error", &SampleResult::error)
@@ -73,10 +93,13 @@ void BindMany(nb::module_& m) {
       .def_ro("kept", &ManyReport::kept)
       .def_ro("low", &ManyReport::low)
       .def_ro("high", &ManyReport::high)
-      .def("text", [](const ManyReport& report, const std::string& device, int most) {
-        return FormatMany(report, device, most);
+      .def("text", [](const ManyReport& report, const ManyArguments& a, int most) {
+        return FormatMany(report, SidesOf(ToOptions(a)), most);
       });
   m.def("check_many", &CheckSamples);
+  m.def("tensors_of_sample", &TensorsOf,
+        nb::sig("def tensors_of_sample(model: Graph, path: str, name: str) -> "
+                "tuple[str, dict[str, numpy.ndarray]]"));
   m.def("inputs_of_sample", &InputsOf,
         nb::sig("def inputs_of_sample(path: str, name: str, batch: int) -> "
                 "tuple[list[str], dict[str, numpy.ndarray]]"));

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +16,7 @@ from ._given import Path
 from ._model import Shapes
 from ._report import LayerReport
 from ._text import printable
+from ._tools import tool
 
 Names = Union[str, Sequence[str]]
 _CODES = {2: "InvalidArgument", 3: "NotFound"}
@@ -134,7 +133,7 @@ def device_check(
     with tempfile.TemporaryDirectory(prefix="plumbnn_") as folder:
         path = os.path.join(folder, "report.json")
         ran = subprocess.run(
-            [_tool(), *words, *options, "--json", path],
+            [tool("device_check"), *words, *options, "--json", path],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -164,15 +163,3 @@ def _input_words(inputs: Path | Mapping[str, Any] | None, saved: Saved) -> list[
     words = [word for name, value in files.items() for word in ("-i", f"{name}={os.fspath(value)}")]
     arrays = all_ready({name: value for name, value in inputs.items() if name not in files})
     return words + (["-i", saved.add(arrays)] if arrays else [])
-
-
-def _tool() -> str:
-    """In the wheel's package, in the build that the package lies in, or in PATH."""
-    package = pathlib.Path(__file__).parent
-    for folder in (package / "bin", package.parent.parent / "bin"):
-        if (folder / "device_check").exists():
-            return str(folder / "device_check")
-    found = shutil.which("device_check")
-    if found is None:
-        raise Error("NotFound", "there is no device_check beside plumbnn or in PATH")
-    return found

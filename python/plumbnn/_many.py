@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
-from . import _core, _given, _html
-from ._arrays import all_ready
+from . import _core, _executors, _given, _html
+from ._arrays import all_ready, to_numpy
 from ._check import check
 from ._errors import Error
 from ._given import Path
 from ._model import Model, Source, as_model
 from ._network import CPU_DEVICE, OPTIONS, DeviceOptions, device_arguments
+from ._tools import tool
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -35,8 +39,8 @@ class ManyReport:
         ran, agreed, failed: how many. interval: 95 % of the share that agrees (Wilson).
     """
 
-    def __init__(self, report: _core.ManyReport, device: str, inputs: Any) -> None:
-        self._report, self._device, self._inputs = report, device, inputs
+    def __init__(self, report: _core.ManyReport, arguments: _core.ManyArguments, inputs: Any) -> None:
+        self._report, self._arguments, self._inputs = report, arguments, inputs
         self.samples: list[_core.SampleResult] = list(report.samples)
         self.ran, self.agreed, self.failed = report.ran, report.agreed, report.failed
         self.interval: tuple[float, float] = (report.low, report.high)
@@ -47,17 +51,24 @@ class ManyReport:
         return self.samples[0] if self.ran else None
 
     def check_worst(self, **options: Any) -> Report:
-        """`check` of the worst sample, layer by layer, on the device."""
+        """`check` of the worst sample, layer by layer, on the device or of the subject."""
         if self.worst is None:
             raise Error("InvalidArgument", "none of the samples could be run")
         model, find = self._inputs
-        return check(model, device=self._device, inputs=find(self.worst.name), **options)
+        given = {"subject": self._arguments.subject, "golden": self._arguments.golden}
+        for what, dumps in given.items():
+            if dumps:
+                path, arrays = _core.tensors_of_sample(model._graph, dumps, self.worst.name)
+                options[what] = path or arrays
+        if not given["subject"]:
+            options["device"] = self._arguments.device
+        return check(model, inputs=find(self.worst.name), **options)
 
     def __str__(self) -> str:
-        return self._report.text(self._device, 10).rstrip("\n")
+        return self._report.text(self._arguments, 10).rstrip("\n")
 
     def __repr__(self) -> str:
-        return f"<{self.ran} samples on {self._device}: {self.agreed} with the same answer>"
+        return f"<{self.ran} samples on {self._arguments.device}: {self.agreed} with the same answer>"
 
     def _repr_html_(self) -> str:
         few = 10
@@ -77,9 +88,15 @@ def check_many(
     device: str = CPU_DEVICE,
     *,
     results: Path | None = None,
+    subject: Path | None = None,
+    golden: Path | None = None,
+    executor: str = "loop",
+    workers: int | None = None,
     **options: Unpack[DeviceOptions],
 ) -> ManyReport:
     """Runs many samples on the device and on the reference and compares the outputs.
+
+    With `subject` or `golden` what they hold stands in the place of the device or of the reference.
 
     Args:
         model: a path or what `load` returned.
@@ -87,6 +104,10 @@ def check_many(
             .npz whose arrays' first axis counts them; or a list or dict of inputs as `run` takes.
         device: as for `run`.
         results: a file of a JSON line per sample; what stands there is not run again.
+        subject, golden: a folder with a dump for each sample, under its name; or, for the rows of a
+            .npz, a .npz of outputs.
+        executor: "loop": this process; "processes" of this machine or "ray", with so many
+            `workers`: for them the model is a path. The results are the same bytes.
         options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).
 
     Raises:
@@ -95,9 +116,13 @@ def check_many(
         KeyboardInterrupt: Ctrl-C, between two samples; `results` holds what is done.
     """
     _given.known(options, OPTIONS)
+    _executors.known(executor, workers)
+    options.setdefault("threads", 1)
     loaded = as_model(model)
     arguments = _core.ManyArguments()
-    arguments.device = _given.one_device(device)
+    arguments.device = "subject" if subject is not None else _given.one_device(device)
+    arguments.subject = "" if subject is None else _given.path_of(subject, "subject")
+    arguments.golden = "" if golden is None else _given.path_of(golden, "golden")
     arguments.options = device_arguments(**options)
     arguments.results = "" if results is None else os.path.abspath(_given.path_of(results, "results"))
     arguments.model = loaded.path
@@ -119,5 +144,49 @@ def check_many(
         }
         arguments.samples = [(name, all_ready(arrays)) for name, arrays in by_name.items()]
         find = by_name.__getitem__
-    report = _core.check_many(loaded._graph, arguments)
-    return ManyReport(report, arguments.device, (loaded, find))
+    if executor == "loop":
+        return ManyReport(_core.check_many(loaded._graph, arguments), arguments, (loaded, find))
+    if not isinstance(model, (str, os.PathLike)):
+        raise Error("InvalidArgument", f"executor '{executor}' starts programs: give the model as a path")
+    with tempfile.TemporaryDirectory() as folder:
+        arguments.results = arguments.results or os.path.join(folder, "results.jsonl")
+        path = arguments.path or _written(arguments.samples, os.path.join(folder, "samples"))
+        _elsewhere(arguments, path, executor, workers)
+        return ManyReport(_core.check_many(loaded._graph, arguments), arguments, (loaded, find))
+
+
+def _written(samples: Sequence[tuple[str, Mapping[str, Any]]], folder: str) -> str:
+    """A folder for each sample, with a file for each input."""
+    import numpy as np
+
+    for name, arrays in samples:
+        os.makedirs(os.path.join(folder, _file_name(name)))
+        for of, array in arrays.items():
+            np.save(os.path.join(folder, name, _file_name(of) + ".npy"), to_numpy(*array))
+    return folder
+
+
+def _file_name(name: str) -> str:
+    if "/" in name or name.startswith("."):
+        raise Error("InvalidArgument", f"executor: '{name}' cannot be a file's name; give the samples as files")
+    return name
+
+
+def _elsewhere(arguments: _core.ManyArguments, path: str, executor: str, workers: int | None) -> None:
+    """Leaves the lines of all samples in the file of results."""
+    given = arguments.options
+    command = [tool("model_check"), "-m", arguments.model, "--inputs", path, "--samples-only", "-q"]
+    command += ["--results", arguments.results, "--executor", executor, "--workers", str(workers or os.cpu_count() or 1)]
+    command += ["--precision", given.precision, "--threads", str(given.threads)]
+    command += ["--device-index", str(given.device_index)] if given.device_index else []
+    command += ["--fallback"] if given.fallback else []
+    command += ["--algorithms", "direct"] if given.direct else []
+    command += ["--golden", arguments.golden] if arguments.golden else []
+    command += ["--subject", arguments.subject] if arguments.subject else ["-d", arguments.device]
+    environment = {**os.environ, "PLUMB_PYTHON": sys.executable}
+    if given.unfuse:
+        environment["DUMP_BLOB_UNFUSE"] = "1"
+    ended = subprocess.run(command, env=environment, text=True, capture_output=True, check=False)
+    if not os.path.exists(arguments.results):  # else each sample says for itself what is wrong
+        said = (ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1]
+        raise Error("InvalidArgument", f"model_check: {said}")

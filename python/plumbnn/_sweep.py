@@ -3,24 +3,20 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
+import functools
 import itertools
 import json
 import math
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import wait
 from typing import Any, Union
 
+from . import _executors
 from ._errors import Error
 from ._many import Samples, check_many
 from ._model import load
-
-EXECUTORS = ("processes", "ray", "loop")
-TRIES = 2  # of a job whose worker died
 
 # Drawn from the seed, where it is a number.
 SweepSamples = Union[int, Samples]
@@ -109,71 +105,8 @@ def _job(row: SweepRow, samples: SweepSamples, options: dict[str, Any]) -> Sweep
     )
 
 
-def _send(pipe: Any, row: SweepRow, samples: SweepSamples, options: dict[str, Any]) -> None:
-    pipe.send(_job(row, samples, options))
-    pipe.close()
-
-
-def _in_processes(
-    jobs: list[SweepRow], samples: SweepSamples, options: dict[str, Any], workers: int
-) -> list[SweepRow]:
-    """Each job in a fresh process. One that dies is tried once more; then the job is its error."""
-    context = multiprocessing.get_context("spawn")
-    waiting = collections.deque((i, 1) for i in range(len(jobs)))
-    running: dict[Any, tuple[int, int, Any]] = {}
-    done: dict[int, SweepRow] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < workers:
-                index, attempt = waiting.popleft()
-                mine, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_send, args=(theirs, jobs[index], samples, options))
-                process.start()
-                theirs.close()
-                running[mine] = (index, attempt, process)
-            ready: list[Any] = wait(list(running))
-            for pipe in ready:
-                index, attempt, process = running.pop(pipe)
-                try:
-                    done[index] = pipe.recv()
-                except (EOFError, OSError):  # before it said anything, or in the middle of it
-                    process.join()
-                    why = f"the worker died (exit code {process.exitcode}), {attempt} times"
-                    done[index] = dataclasses.replace(jobs[index], error=why)
-                    if attempt < TRIES:
-                        waiting.append((index, attempt + 1))
-                process.join()
-    finally:
-        for _, _, process in running.values():
-            process.terminate()
-    return [done[i] for i in range(len(jobs))]
-
-
-def _in_ray(
-    jobs: list[SweepRow], samples: SweepSamples, options: dict[str, Any], workers: int
-) -> list[SweepRow]:
-    """The same on the cluster that Ray is connected to, or on this machine."""
-    try:
-        import ray
-    except ImportError as error:
-        raise Error("NotSupported", "executor='ray' needs Ray: pip install 'plumbnn[ray]'") from error
-    started = not ray.is_initialized()
-    if started:
-        ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
-    try:
-        task = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_job)
-        handed = samples if isinstance(samples, (int, str, os.PathLike)) else ray.put(samples)
-        found = []
-        for row, future in [(row, task.remote(row, handed, options)) for row in jobs]:
-            try:
-                found.append(ray.get(future))
-            except ray.exceptions.RayError as error:
-                why = f"the worker died: {str(error).splitlines()[0]}"
-                found.append(dataclasses.replace(row, error=why))
-        return found
-    finally:
-        if started:
-            ray.shutdown()
+def _died(row: SweepRow, why: str) -> SweepRow:
+    return dataclasses.replace(row, error=why)
 
 
 def sweep(
@@ -205,12 +138,9 @@ def sweep(
         Error: InvalidArgument, or NotSupported where Ray is not installed. A job that cannot run is
             a row with its `error`.
     """
-    if executor not in EXECUTORS:
-        raise Error("InvalidArgument", f"executor: {', '.join(EXECUTORS)}; found '{executor}'")
+    _executors.known(executor, workers)
     if isinstance(samples, int) and samples < 1:
         raise Error("InvalidArgument", f"samples: expected a number from 1 on, found {samples}")
-    if workers is not None and workers < 1:
-        raise Error("InvalidArgument", f"workers: expected a number from 1 on, found {workers}")
     if isinstance(samples, Iterator):
         samples = list(samples)  # every job takes all of them
     jobs = [
@@ -219,13 +149,9 @@ def sweep(
     ]
     if not jobs:
         raise Error("InvalidArgument", "nothing to do: models, devices, precisions and seeds each need one")
-    began, count = time.monotonic(), workers or os.cpu_count() or 1
-    if executor == "processes":
-        rows = _in_processes(jobs, samples, options, count)
-    elif executor == "ray":
-        rows = _in_ray(jobs, samples, options, count)
-    else:
-        rows = [_job(job, samples, options) for job in jobs]
+    began = time.monotonic()
+    work = functools.partial(_job, samples=samples, options=options)
+    rows = _executors.run(work, jobs, _died, executor, workers)
     if progress is not None:
         progress(len(jobs), time.monotonic() - began)
     return SweepReport(rows)

@@ -4,6 +4,7 @@
 Needs numpy, the package on the path, and $PLUMB_ROOT (ctest sets all of it).
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -54,6 +55,36 @@ class ManyTest(unittest.TestCase):
             lines = [json.loads(line) for line in pathlib.Path(results).read_text().splitlines()]
             self.assertEqual(lines[0]["format"], "plumb-samples")
 
+    def test_whoever_runs_them(self):
+        executors = ["processes"] + (["ray"] if importlib.util.find_spec("ray") else [])
+        samples = {f"image {i}": {"input": one[None]} for i, one in enumerate(IMAGES)}
+        with tempfile.TemporaryDirectory() as folder:
+            np.savez(folder + "/all.npz", input=IMAGES)
+            for name, given in (("arrays", samples), ("rows", folder + "/all.npz")):
+                loop, found = f"{folder}/{name}.loop", f"{folder}/{name}.found"
+                plumbnn.check_many(DIGITS, given, "NAIVE", results=loop)
+                for executor in executors:
+                    pathlib.Path(found).unlink(missing_ok=True)
+                    many = plumbnn.check_many(DIGITS, given, "NAIVE", results=found, executor=executor, workers=2)
+                    self.assertEqual((many.ran, many.agreed, many.failed), (4, 4, 0))
+                    self.assertTrue(many.check_worst().aligned)
+                    self.assertEqual(pathlib.Path(found).read_bytes(), pathlib.Path(loop).read_bytes())
+            self.assertEqual(plumbnn.check_many(DIGITS, samples, "NAIVE", executor="processes").ran, 4)
+
+    def test_a_subject_and_a_golden_of_each_sample(self):
+        with tempfile.TemporaryDirectory() as folder:
+            samples = {}
+            for i, image in enumerate(IMAGES):
+                samples[str(i)] = {"input": image[None]}
+                prob = plumbnn.run(DIGITS, image[None], "NAIVE")["prob"]
+                np.savez(f"{folder}/{i}.npz", prob=prob[:, ::-1] if i == 2 else prob)
+            for side in ("subject", "golden"):
+                many = plumbnn.check_many(DIGITS, samples, "NAIVE", **{side: folder})
+                self.assertEqual((many.ran, many.agreed), (4, 3), str(many))
+                self.assertEqual(many.worst.name, "2")
+                self.assertIn(f"of the {side}", str(many))
+                self.assertFalse(many.check_worst(min_tested=0).aligned)
+
     def test_mistakes_are_one_sentence(self):
         for samples, words in (
             ("nowhere", "'nowhere' does not exist"),
@@ -61,6 +92,16 @@ class ManyTest(unittest.TestCase):
         ):
             with self.assertRaisesRegex(plumbnn.Error, words):
                 plumbnn.check_many(DIGITS, samples, "NAIVE").check_worst()
+        model, named = plumbnn.load(DIGITS), {"a/b": {"input": IMAGES[:1]}}
+        for given, samples, words in (
+            (model, [IMAGES[:1]], "executor 'processes' starts programs: give the model as a path"),
+            (DIGITS, named, "'a/b' cannot be a file's name"),
+            (DIGITS, "nowhere", "model_check: .*'nowhere' does not exist"),
+        ):
+            with self.assertRaisesRegex(plumbnn.Error, words):
+                plumbnn.check_many(given, samples, "NAIVE", executor="processes")
+        with self.assertRaisesRegex(plumbnn.Error, "executor: processes, ray, loop; found 'spark'"):
+            plumbnn.check_many(DIGITS, [IMAGES[:1]], "NAIVE", executor="spark")
 
 
 if __name__ == "__main__":

@@ -10,27 +10,23 @@ import unittest
 import numpy as np
 
 import plumbnn
-from plumbnn import _sweep
+from plumbnn import _executors
 
 DIGITS = str(pathlib.Path(os.environ["PLUMB_ROOT"]) / "examples" / "digits" / "digits.tnnproto")
 
 
-def die(row, samples, options):
+def die_or_send(pipe, work, job):
     """In place of a job: the second one ends its process."""
-    if row.seed == 2:
+    if job.seed == 2:
         os.kill(os.getpid(), signal.SIGKILL)
-    return _sweep._job(row, samples, options)
+    pipe.send(work(job))
+    pipe.close()
 
 
-def send_half(pipe, row, samples, options):
+def send_half(pipe, work, job):
     """In place of an answer: a length, and an end before the bytes."""
     os.write(pipe.fileno(), b"\0\0\1\0half")
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def send_or_die(pipe, row, samples, options):
-    pipe.send(die(row, samples, options))
-    pipe.close()
 
 
 class Sweep(unittest.TestCase):
@@ -59,15 +55,15 @@ class Sweep(unittest.TestCase):
         self.assertIn("none.onnx", report.rows[1].error)
 
     def test_a_worker_that_dies_loses_its_own_job_alone(self):
-        kept, _sweep._send = _sweep._send, send_or_die
-        self.addCleanup(setattr, _sweep, "_send", kept)
+        kept, _executors._send = _executors._send, die_or_send
+        self.addCleanup(setattr, _executors, "_send", kept)
         report = plumbnn.sweep([DIGITS], 2, devices=["NAIVE"], seeds=[1, 2, 3], workers=2)
         self.assertEqual(report.rows[1].error, "the worker died (exit code -9), 2 times")
         self.assertEqual([row.ran for row in report.rows], [2, 0, 2])
 
     def test_a_worker_that_dies_in_its_answer(self):
-        kept, _sweep._send = _sweep._send, send_half
-        self.addCleanup(setattr, _sweep, "_send", kept)
+        kept, _executors._send = _executors._send, send_half
+        self.addCleanup(setattr, _executors, "_send", kept)
         report = plumbnn.sweep([DIGITS], 1, devices=["NAIVE"], workers=1)
         self.assertEqual(report.rows[0].error, "the worker died (exit code -9), 2 times")
 

@@ -20,6 +20,11 @@ std::string Lower(std::string text) {
   return text;
 }
 
+std::string LastLineOf(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
 std::string Number(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof(text), "%.*g", digits, value);

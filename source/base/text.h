@@ -17,6 +17,9 @@ bool ContainsOneOf(std::string_view text, std::initializer_list<const char*> wor
 // A to Z as a to z, whatever the locale.
 std::string Lower(std::string text);
 
+// Of what a program said: the last line, which is its error where it ended with one.
+std::string LastLineOf(std::string text);
+
 // With so many significant digits at most, as printf's %g has it: "0.125", "1e-07", "inf", "nan".
 std::string Number(double value, int digits);
 

@@ -3,42 +3,16 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <vector>
 
 #include "base/process.h"
 #include "base/text.h"
 #include "interop/tensor_set.h"
 #include "plumb/tensor_file.h"
+#include "session/python.h"
 
 namespace plumb {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string LastLine(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
-
-// $PLUMB_PYTHON; else the environment that platforms/linux/run.sh makes, build/venv beside the build that this program
-// lies in, or the one that the wheel is installed in, around lib/python3.11/site-packages/plumbnn/bin; else what PATH
-// finds.
-std::string Python(const GoldenOptions& options) {
-  if (!options.python.empty()) return options.python;
-  const char* python = std::getenv("PLUMB_PYTHON");
-  if (python != nullptr && *python != '\0') return python;
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path package = self.parent_path().parent_path();
-    const fs::path beside =
-        package / (package.filename() == "plumbnn" ? "../../../../bin/python3" : "../venv/bin/python");
-    if (fs::exists(beside, error)) return beside.lexically_normal().string();
-  }
-  return "python3";
-}
 
 // What it says, errors among it; where it cannot be started, why.
 ProcessResult RunPython(const std::vector<std::string>& arguments) {
@@ -57,7 +31,7 @@ Result<std::string> FindPackage(const std::string& python, const std::string& mo
     return std::string("plumbnn.golden");
   }
   return Status::InvalidArgument(fmt::format("{}; PLUMB_PYTHON names another Python that has them",
-                                             fmt::format(fmt::runtime(needs), python, LastLine(there.out))));
+                                             fmt::format(fmt::runtime(needs), python, LastLineOf(there.out))));
 }
 
 }  // namespace
@@ -114,7 +88,7 @@ Result<GoldenRun> GoldenRun::Run(const Framework& framework, const std::string& 
                     "plumb-golden and give its folder",
                     framework.name, framework.ending, model));
   }
-  const std::string python = Python(options);
+  const std::string python = PythonOf(options.python);
   PLUMB_ASSIGN_OR_RETURN(const std::string package, FindPackage(python, framework.modules, framework.needs));
   PLUMB_ASSIGN_OR_RETURN(WorkFolder work, WorkFolder::Make("plumb-golden"));
   const std::string folder = work.path();
@@ -138,7 +112,7 @@ Result<GoldenRun> GoldenRun::Run(const Framework& framework, const std::string& 
   }
   const ProcessResult ended = RunPython(arguments);
   if (ended.exit_code == 0) return run;
-  return Status::InvalidArgument(fmt::format("plumb_golden on '{}': {}", model, LastLine(ended.out)));
+  return Status::InvalidArgument(fmt::format("plumb_golden on '{}': {}", model, LastLineOf(ended.out)));
 }
 
 Result<Golden> ReadGolden(const std::string& path) {

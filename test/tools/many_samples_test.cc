@@ -2,7 +2,10 @@
 // model_check --inputs: many samples, then the worst one layer by layer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "tools/command.h"
 
@@ -76,11 +79,83 @@ TEST_F(ManySamples, TheWorstAloneIsDumped) {
   EXPECT_FALSE(std::filesystem::exists(dump + "/network-2"));
 }
 
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// One process, several, and parts that lie behind each other give the same bytes.
+TEST_F(ManySamples, TheSameBytesWhoeverRunsThem) {
+  const std::string options = "-q --samples-only --inputs " + folder_ + "/images --results " + folder_;
+  ASSERT_EQ(Check(options + "/loop.jsonl --executor loop").exit_code, 0);
+  const std::string expected = TextOf(folder_ + "/loop.jsonl");
+  EXPECT_EQ(std::count(expected.begin(), expected.end(), '\n'), 11) << expected;
+  for (const char* workers : {"1", "3"}) {
+    const std::string results = folder_ + "/of" + workers;
+    const auto run = Check(options + "/of" + workers + " --workers " + workers);
+    EXPECT_EQ(run.exit_code, 0) << run.out;
+    EXPECT_TRUE(Has(run.out, "samples 10 run on NAIVE and on the reference: the answer is the same for 10")) << run.out;
+    EXPECT_FALSE(Has(run.out, "ALIGNED")) << run.out;
+    EXPECT_EQ(TextOf(results), expected);
+  }
+  std::string parts;
+  for (const char* part : {"1/2", "2/2"}) {
+    const std::string file = folder_ + "/part" + part[0];
+    EXPECT_EQ(Check("-q --inputs " + folder_ + "/images --results " + file + " --part " + part).exit_code, 0);
+    parts += TextOf(file);
+  }
+  WriteText(folder_ + "/parts", parts);
+  const auto joined = Check(options + "/parts --executor loop");
+  EXPECT_TRUE(Has(joined.out, "; 10 were done before\n")) << joined.out;
+  EXPECT_EQ(TextOf(folder_ + "/parts"), expected);
+}
+
+// Also where all samples of a process are broken.
+TEST_F(ManySamples, BrokenSamplesStopNoProcess) {
+  for (int i = 0; i < 10; i += 2) WriteText(folder_ + "/images/digit_" + std::to_string(i) + ".png", "no image");
+  const std::string options = "-q --samples-only --inputs " + folder_ + "/images --results " + folder_;
+  EXPECT_EQ(Check(options + "/loop --executor loop").exit_code, 2);
+  const auto run = Check(options + "/two --workers 2");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Has(run.out, "5 of 10 samples could not be run (above)")) << run.out;
+  EXPECT_EQ(TextOf(folder_ + "/two"), TextOf(folder_ + "/loop"));
+}
+
+// A subject in a folder of dumps: of one digit it has another one's.
+TEST_F(ManySamples, ASubjectOfEachSample) {
+  const std::string digits = std::string(PLUMB_EXAMPLES) + "/digits/";
+  for (int digit = 0; digit < 10; ++digit) {
+    const std::string name = "digit_" + std::to_string(digit), image = digit == 3 ? "digit_8" : name;
+    const auto run = RunTool(
+        "model_run",
+        "-m " + digits + "digits.tnnproto -d NAIVE -n 120 -s 0.0078125 -i " + digits + "images/" + image + ".png 2>&1",
+        "DUMP_OUTPUT_BLOB=1 DUMP_BLOB_DIR=" + folder_ + "/dumps/" + name);
+    ASSERT_EQ(run.exit_code, 0) << run.out;
+  }
+  const std::string call = std::string("-m ") + digits + "digits.tnnproto -n 120 -s 0.0078125 --inputs " + folder_ +
+                           "/images --subject " + folder_ + "/dumps 2>&1";
+  const auto run = RunTool("model_check", call);
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_TRUE(Has(run.out, "samples 10 of the subject and of the reference: the answer is the same for 9")) << run.out;
+  EXPECT_TRUE(Has(run.out, "digit_3.png  prob    #3 -> #8")) << run.out;
+  EXPECT_TRUE(Has(run.out, "The worst sample, 'digit_3.png', layer by layer:")) << run.out;
+  EXPECT_TRUE(Has(run.out, "FAILED: subject wrong at 'conv1'")) << run.out;
+}
+
 TEST_F(ManySamples, MistakesAreOneSentence) {
   const std::pair<std::string, std::string> mistakes[] = {
       {"--inputs " + folder_ + "/nowhere", "' does not exist"},
       {"--inputs " + std::string(PLUMB_EXAMPLES) + "/digits/digits.tnnproto", "expected samples as a folder"},
       {"--results x.jsonl -i " + folder_ + "/images/digit_1.png", "--results is of --inputs: give both"},
+      {"--workers 2 -i " + folder_ + "/images/digit_1.png", "--workers does nothing without --inputs"},
+      {"--inputs " + folder_ + "/images --part 1/2", "--part does nothing without --results"},
+      {"--inputs " + folder_ + "/images --results " + folder_ + "/r --part 3/2",
+       "--part: expected K/N with 1 <= K <= N, such as 2/8, found '3/2'"},
+      {"--inputs " + folder_ + "/images --workers -1", "--workers: expected 0 to 1024, found -1"},
+      {"--inputs " + folder_ + "/images --samples-only --full", "no layer is judged"},
+      {"--inputs " + folder_ + "/images --executor spark", "--executor: expected processes, loop or ray"},
+      {"--inputs " + folder_ + "/images --golden " + folder_ + "/none",
+       "the golden '" + folder_ + "/none' does not exist"},
       {"--inputs " + folder_ + "/images -f x.txt", "it names the inputs of many runs"},
       {"--inputs " + folder_ + "/images -i " + folder_ + "/images/digit_1.png", "it names the inputs of many runs"}};
   for (const auto& [options, words] : mistakes) {

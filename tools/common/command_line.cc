@@ -210,20 +210,30 @@ std::optional<int> CommandLine::Parse(int argc, char** argv) {
   return Fail(status);
 }
 
-std::string CommandLine::Again(const std::vector<std::string>& without) const {
-  std::string text = ShellQuoted(impl_->program);
-  for (const std::string& place : impl_->positionals) text += " " + ShellQuoted(place);
+std::vector<std::string> CommandLine::Words(const std::vector<std::string>& without) const {
+  std::vector<std::string> words = {impl_->program};
+  words.insert(words.end(), impl_->positionals.begin(), impl_->positionals.end());
   for (const auto& option : impl_->options) {
     const bool left_out = std::any_of(without.begin(), without.end(),
                                       [&](const std::string& name) { return impl_->Find(name) == option.get(); });
     if (!option->given || left_out) continue;
     for (const std::string& value : option->values) {
-      text += " " + option->Short();
+      words.push_back(option->Short());
       if (option->flag && value == "true") continue;
       // A value that begins with a dash is not taken for an option behind '='.
-      text += ((!value.empty() && value[0] == '-') || option->flag ? "=" : " ") + ShellQuoted(value);
+      if (option->flag || (!value.empty() && value[0] == '-')) {
+        words.back() += "=" + value;
+      } else {
+        words.push_back(value);
+      }
     }
   }
+  return words;
+}
+
+std::string CommandLine::Again(const std::vector<std::string>& without) const {
+  std::string text;
+  for (const std::string& word : Words(without)) text += (text.empty() ? "" : " ") + ShellQuoted(word);
   return text;
 }
 

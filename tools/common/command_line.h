@@ -63,6 +63,8 @@ class CommandLine {
   // After Parse: the call as it may be typed again, the program as it was called, without some options (any of their
   // names).
   std::string Again(const std::vector<std::string>& without) const;
+  // The same word by word, for a process of one's own.
+  std::vector<std::string> Words(const std::vector<std::string>& without) const;
 
  private:
   std::unique_ptr<Impl> impl_;

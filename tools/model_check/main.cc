@@ -56,6 +56,7 @@ int Main(int argc, char** argv) {
                                                "--write-inputs",  "--inputs",          "--results", "--full",
                                                "--all",           "--quiet",           "--verbose", "--color",
                                                "--output-folder", "--failing-folder"});
+  if (options.many.given()) options.many.Keep(command_line);
   return Run(options).Go();
 }
 

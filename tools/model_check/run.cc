@@ -71,6 +71,11 @@ int Run::Go() {
   Status ready = ParseAsked();
   if (ready.ok()) ready = Load();
   if (ready.ok() && options_.headroom) return ShowHeadroom();
+  if (options_.many.given() && ready.ok() && LayersAreLeftOut()) {
+    if (result_.errors.empty()) return kExitOk;
+    Say(fmt::format("ERROR: {} (exit {})\n", result_.errors[0].message, result_.errors[0].exit_code));
+    return result_.errors[0].exit_code;
+  }
   if (ready.ok()) {
     Judge();
   } else {
@@ -146,8 +151,8 @@ CheckPlan Run::Plan() {
     plan.check.on_step = [this](const StepCase& step) { return Extract(step); };
   if (!options_.html.empty() || bundle_.begun()) plan.check.picture_cells = PictureCells(graph_->layers.size());
   plan.inputs = &inputs_.values;
-  plan.reproduce_golden = "--golden " + ShellQuoted(options_.foreign.golden);
-  plan.reproduce_subject = "--subject " + ShellQuoted(options_.foreign.subject);
+  plan.reproduce_golden = "--golden " + ShellQuoted(golden_);
+  plan.reproduce_subject = "--subject " + ShellQuoted(subject_);
   plan.hooks = Hooks();
   return plan;
 }
@@ -206,7 +211,7 @@ Status Run::Judged(RunReport* run, const std::map<std::string, Tensor>& outputs)
 void Run::PrintGolden(const RunReport& golden) {
   if (golden.verdict == Verdict::kWrong || options_.full) return Print(golden);
   const size_t width = static_cast<size_t>(OutputWidth());
-  std::string text = fmt::format("golden  {}\n", options_.foreign.golden);
+  std::string text = fmt::format("golden  {}\n", golden_);
   for (const std::string& note : golden.notes)
     text += fmt::format("        {}\n", Wrapped(PrintableLine(note), width, 8, 8));
   if (options_.output.quiet) text.clear();
@@ -331,9 +336,14 @@ Status Run::OpenSession() {
   options.inputs.exercise = options_.probe;
   options.inputs.exercised_layers = options_.layers;
   options.checks_devices = !options_.device.empty();
+  ImportRecord record;
+  const bool runs_onnxruntime = options.run_onnxruntime, runs_litert = options.run_litert;
   if (options_.many.given()) {
     const Sample sample = options_.many.OneWithShapes();
     options.inputs.files = sample.files, options.inputs.values = sample.values;
+    options.subject = options.golden = {};  // they are many
+    options.run_onnxruntime = options.run_litert = false;
+    options.load.record = &record;
   }
   auto opened = Session::Open(options_.model.Files(), options);
   if (!opened.ok() && options_.many.given()) {  // that sample may be the broken one
@@ -341,37 +351,68 @@ Status Run::OpenSession() {
     opened = Session::Open(options_.model.Files(), options);
   }
   if (!opened.ok()) return opened.status();
-  session_ = std::move(*opened);
-  graph_ = session_->graph();
-  inputs_ = session_->inputs();
+  Take(std::move(*opened));
   options_.model.SayWhatWasLoaded(*graph_);
   PrintNotes(options_.output, graph_->notes);
-  if (options_.many.given()) PLUMB_RETURN_IF_ERROR(TakeWorstSample());
+  options.run_onnxruntime = runs_onnxruntime, options.run_litert = runs_litert;
+  if (options_.many.given()) PLUMB_RETURN_IF_ERROR(TakeWorstSample(std::move(options)));
   return WriteInputs();
 }
 
-Status Run::TakeWorstSample() {
+void Run::Take(std::unique_ptr<Session> session) {
+  session_ = std::move(session);
+  graph_ = session_->graph();
+  inputs_ = session_->inputs();
+}
+
+bool Run::LayersAreLeftOut() const { return options_.many.samples_only || !options_.many.part.empty(); }
+
+std::function<Result<GoldenRun>(const std::map<std::string, Tensor>&)> Run::MakesGolden(
+    const SessionOptions& options) const {
+  GoldenOptions golden{options.load.input_values, options.python, options.load.signature};
+  golden.constants.insert(graph_->chosen_values.begin(), graph_->chosen_values.end());
+  const auto make = options.run_litert ? GoldenRun::LiteRt : GoldenRun::OnnxRuntime;
+  return [=, model = options_.model.Files().structure](const auto& inputs) { return make(model, inputs, golden); };
+}
+
+Status Run::TakeWorstSample(SessionOptions options) {
   ManyRun run{graph_, {}, options_.output.quiet, static_cast<size_t>(options_.output.quiet ? 1000 : OutputWidth())};
   PLUMB_ASSIGN_OR_RETURN(run.options.inputs, options_.input.Read(options_.model.seed));
   run.options.network = network_options_;
   run.options.network.device_index = options_.run.device_index;
+  if (run.options.network.num_threads == 0) run.options.network.num_threads = 1;  // as in many processes
+  run.options.subject = {options_.foreign.subject, options.pairing};
+  run.options.golden = {options_.foreign.golden, options.pairing};
+  if (options.run_onnxruntime || options.run_litert) run.options.make_golden = MakesGolden(options);
+  run.options.record = options.load.record;
   run.options.results = options_.many.results;
   run.options.model = options_.model.Files().structure;
   PLUMB_ASSIGN_OR_RETURN(const ManyOutcome outcome, RunSamples(options_.many, run, result_.devices));
   Say(InOptionWords(outcome.text));
-  if (outcome.failed > 0) {
+  if (outcome.failed > 0 && options_.many.part.empty()) {  // of a part its lines say it
     AddError(
         Status::InvalidArgument(fmt::format("{} of {} samples could not be run (above)", outcome.failed, outcome.all)));
   }
+  if (LayersAreLeftOut()) return Status::Ok();
   const Sample& worst = outcome.worst;
   if (outcome.ran) Say(PrintableLine(fmt::format("The worst sample, '{}', layer by layer:", worst.name)) + "\n");
-  InputOptions inputs = run.options.inputs;
-  inputs.files = worst.files;
-  inputs.values = worst.values;
-  if (!worst.values.empty()) inputs.name = fmt::format("sample {} of {}", worst.name, options_.many.samples);
-  PLUMB_ASSIGN_OR_RETURN(inputs_, PrepareInputs(inputs, *graph_));
+  options.inputs = run.options.inputs;
+  options.inputs.files = worst.files;
+  options.inputs.values = worst.values;
+  if (!worst.values.empty()) options.inputs.name = fmt::format("sample {} of {}", worst.name, options_.many.samples);
   for (const std::string& file : worst.files) result_.checked.reproduce += " -i " + ShellQuoted(file);
   if (worst.files.empty()) result_.checked.reproduce += " --inputs " + ShellQuoted(options_.many.samples);
+  if (!outcome.subject.given() && !outcome.golden.given() && !options.run_onnxruntime && !options.run_litert) {
+    PLUMB_ASSIGN_OR_RETURN(inputs_, PrepareInputs(options.inputs, *graph_));
+    return Status::Ok();
+  }
+  options.subject = outcome.subject;
+  options.golden = outcome.golden;
+  options.load.record = nullptr;
+  if (!outcome.subject.path.empty()) subject_ = outcome.subject.path;
+  if (!outcome.golden.path.empty()) golden_ = outcome.golden.path;
+  PLUMB_ASSIGN_OR_RETURN(auto opened, Session::Open(options_.model.Files(), options));
+  Take(std::move(opened));
   return Status::Ok();
 }
 
@@ -384,8 +425,8 @@ Status Run::WriteInputs() const {
 
 Status Run::WriteBundleTo(const std::string& path) const {
   CheckBundle::Contents contents{result_, inputs_.values, {}, options_.with_model, options_.input.files, "", ""};
-  contents.subject = options_.foreign.subject;
-  contents.golden = options_.foreign.golden;
+  contents.subject = subject_;
+  contents.golden = golden_;
   for (const std::string& file : {options_.model.Files().structure, graph_ ? graph_->weights_source : std::string()})
     if (!file.empty() && (contents.model.empty() || contents.model[0] != file)) contents.model.push_back(file);
   for (const std::string& named : {contents.subject, contents.golden, path, options_.many.samples})

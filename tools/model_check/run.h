@@ -4,6 +4,7 @@
 #define PLUMB_TOOLS_MODEL_CHECK_RUN_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,8 @@ namespace plumb {
 
 class Run {
  public:
-  explicit Run(const Options& options) : options_(options) {}
+  explicit Run(const Options& options)
+      : options_(options), subject_(options.foreign.subject), golden_(options.foreign.golden) {}
 
   // Does all that was asked for, prints it, writes the reports; returns the exit code.
   int Go();
@@ -50,7 +52,13 @@ class Run {
   // The model, its inputs, subject and golden.
   Status OpenSession();
   // --inputs: runs them all; the worst one's inputs are those of the check.
-  Status TakeWorstSample();
+  Status TakeWorstSample(SessionOptions options);
+  // --golden onnxruntime, litert: of each sample.
+  std::function<Result<GoldenRun>(const std::map<std::string, Tensor>&)> MakesGolden(
+      const SessionOptions& options) const;
+  void Take(std::unique_ptr<Session> session);
+  // --samples-only, --part.
+  bool LayersAreLeftOut() const;
   Status WriteInputs() const;
   Status WriteBundleTo(const std::string& path) const;
   void Describe(CheckedModel* checked) const;
@@ -62,6 +70,7 @@ class Run {
   void Say(const std::string& text) const;
 
   const Options& options_;
+  std::string subject_, golden_;  // with --inputs those of the worst sample
   std::unique_ptr<Session> session_;
   NetworkOptions network_options_;
   std::shared_ptr<const Graph> graph_;
