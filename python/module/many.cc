@@ -36,7 +36,7 @@ int64_t BatchOf(const ModelHandle& model) {
 ManyReport CheckSamples(const ModelHandle& model, const ManyArguments& a) {
   const RunningCall call;
   std::vector<Sample> samples;
-  for (const auto& [name, arrays] : a.samples) samples.push_back({name, {}, ToTensors(arrays)});
+  for (const auto& [name, arrays] : a.samples) samples.push_back({name, {}, ToTensors(arrays), {}});
   const ManyOptions options = ToOptions(a);
   return Compute([&]() -> Result<ManyReport> {
     if (!a.path.empty()) {
@@ -49,7 +49,7 @@ ManyReport CheckSamples(const ModelHandle& model, const ManyArguments& a) {
 // The inputs of a sample that lies in files, as names of files and arrays.
 nb::tuple InputsOf(const std::string& path, const std::string& name, int64_t batch) {
   for (Sample& sample : ValueOf(ListSamples(path, batch))) {
-    if (sample.name == name) return nb::make_tuple(sample.files, ToArrays(sample.values));
+    if (sample.name == name) return nb::make_tuple(sample.files, ToArrays(ValueOf(sample.Values())));
   }
   throw StatusError{Status::NotFound("'" + path + "' has no sample '" + name + "' any more")};
 }

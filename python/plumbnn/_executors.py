@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs side by side: in processes of this machine, on a Ray cluster, or here one by one. Results stand in the order of the
-jobs. A worker that dies loses its own job alone, which is tried once more."""
+"""Jobs side by side: in processes of this machine, on a Ray cluster, or here one by one.
+
+Results stand in the order of the jobs. A worker that dies loses its own job alone, which is tried once more.
+"""
 
 from __future__ import annotations
 
@@ -117,5 +119,5 @@ def _in_ray(
             try:
                 found.append(ray.get(future))
             except ray.exceptions.RayError as error:
-                found.append(died(job, f"the worker died: {str(error).splitlines()[0]}"))
+                found.append(died(job, f"the worker died: {str(error).strip().splitlines()[-1]}"))
         return found

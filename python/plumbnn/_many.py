@@ -176,7 +176,8 @@ def _elsewhere(arguments: _core.ManyArguments, path: str, executor: str, workers
     """Leaves the lines of all samples in the file of results."""
     given = arguments.options
     command = [tool("model_check"), "-m", arguments.model, "--inputs", path, "--samples-only", "-q"]
-    command += ["--results", arguments.results, "--executor", executor, "--workers", str(workers or os.cpu_count() or 1)]
+    command += ["--results", arguments.results, "--executor", executor]
+    command += ["--workers", str(workers or os.cpu_count() or 1)]
     command += ["--precision", given.precision, "--threads", str(given.threads)]
     command += ["--device-index", str(given.device_index)] if given.device_index else []
     command += ["--fallback"] if given.fallback else []

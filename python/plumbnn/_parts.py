@@ -65,7 +65,7 @@ def _share_out(job: dict[str, Any]) -> None:
             try:
                 lines, wrong = ray.get(ended[0])
             except ray.exceptions.RayError as error:
-                raise Error("DeviceError", f"part {part}: {str(error).splitlines()[0]}") from error
+                raise Error("DeviceError", f"part {part}: {str(error).strip().splitlines()[-1]}") from error
             pathlib.Path(f"{job['results']}.part-{part}").write_text(lines, encoding="utf-8")
             if wrong:
                 raise Error("InvalidArgument", wrong)

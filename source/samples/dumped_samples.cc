@@ -41,9 +41,7 @@ Result<DumpedSamples> DumpedSamples::Open(const std::string& what, const std::st
           path, what));
     }
     PLUMB_ASSIGN_OR_RETURN(const std::vector<Sample> rows, ListSamples(path, batch));
-    for (const Sample& row : rows) {
-      for (const auto& [name, value] : row.values) opened.rows_[row.name].push_back({name, value});
-    }
+    for (const Sample& row : rows) opened.rows_[row.name] = row;
     return opened;
   }
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Sample> entries, ListSamples(path, batch));
@@ -56,7 +54,12 @@ Result<DumpedSamples> DumpedSamples::Open(const std::string& what, const std::st
 
 Result<TensorSource> DumpedSamples::Find(const std::string& sample) const {
   const auto row = rows_.find(sample);
-  if (row != rows_.end()) return TensorSource{"", row->second};
+  if (row != rows_.end()) {
+    TensorSource source;
+    PLUMB_ASSIGN_OR_RETURN(const auto values, row->second.Values());
+    for (const auto& [name, value] : values) source.tensors.push_back({name, value});
+    return source;
+  }
   if (!rows_.empty()) {
     return Status::NotFound(
         fmt::format("the {} '{}' has the rows 0 to {}, and none of this sample: give a folder with a dump for each "

@@ -43,7 +43,7 @@ class DumpedSamples {
 
   std::string what_, path_;
   std::map<std::string, std::vector<std::string>> paths_;  // by name, with and without an ending
-  std::map<std::string, std::vector<NamedTensor>> rows_;   // of a .npz
+  std::map<std::string, Sample> rows_;                     // of a .npz
 };
 
 }  // namespace plumb

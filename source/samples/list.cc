@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
+#include <utility>
 
-#include "plumb/tensor_file.h"
 #include "plumb/tool/file.h"
 #include "plumb/tool/many.h"
+#include "tensor/npz_rows.h"
 
 namespace plumb {
 namespace {
@@ -56,46 +57,40 @@ Result<std::vector<Sample>> SamplesOfList(const std::string& list) {
     begin = end + 1;
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
     if (line.empty()) continue;
-    samples.push_back({line, {(fs::path(list).parent_path() / line).string()}, {}});
+    samples.push_back({line, {(fs::path(list).parent_path() / line).string()}, {}, {}});
   }
   return samples;
 }
 
-// Elements [index * batch, (index + 1) * batch) of the first axis.
-Result<Tensor> Part(const Tensor& all, int64_t index, int64_t batch) {
-  std::vector<int64_t> dims = all.shape().dims();
-  dims[0] = batch;
-  PLUMB_ASSIGN_OR_RETURN(Tensor part, Tensor::Create(all.dtype(), Shape(dims)));
-  if (part.bytes() > 0)
-    std::memcpy(part.raw(), static_cast<const char*>(all.raw()) + static_cast<size_t>(index) * part.bytes(),
-                part.bytes());
-  return part;
-}
-
 Result<std::vector<Sample>> SamplesOfArchive(const std::string& path, int64_t batch) {
-  PLUMB_ASSIGN_OR_RETURN(const std::vector<NamedTensor> arrays, ReadTensors(path));
+  PLUMB_ASSIGN_OR_RETURN(NpzRows opened, NpzRows::Open(path));
+  const auto rows = std::make_shared<const NpzRows>(std::move(opened));
   int64_t count = -1;
-  for (const NamedTensor& array : arrays) {
-    const int64_t length = array.tensor.shape().rank() == 0 ? 0 : array.tensor.shape()[0];
+  for (const NpzRows::Array& array : rows->arrays()) {
+    const int64_t length = array.shape.rank() == 0 ? 0 : array.shape[0];
     if (length == 0 || length % batch != 0) {
       return Status::InvalidArgument(
           fmt::format("{}: expected a first axis of samples, {} in each, found array '{}' of the shape {}", path, batch,
-                      array.name, array.tensor.shape().ToString()));
+                      array.name, array.shape.ToString()));
     }
     if (count >= 0 && length / batch != count) {
       return Status::InvalidArgument(
           fmt::format("{}: expected as many samples in each array, found {} in '{}' and {} in "
                       "'{}'",
-                      path, count, arrays[0].name, length / batch, array.name));
+                      path, count, rows->arrays()[0].name, length / batch, array.name));
     }
     count = length / batch;
   }
   std::vector<Sample> samples(static_cast<size_t>(std::max<int64_t>(count, 0)));
   for (size_t i = 0; i < samples.size(); ++i) {
     samples[i].name = std::to_string(i);
-    for (const NamedTensor& array : arrays) {
-      PLUMB_ASSIGN_OR_RETURN(samples[i].values[array.name], Part(array.tensor, static_cast<int64_t>(i), batch));
-    }
+    samples[i].load = [rows, i, batch]() -> Result<std::map<std::string, Tensor>> {
+      std::map<std::string, Tensor> values;
+      for (const NpzRows::Array& array : rows->arrays()) {
+        PLUMB_ASSIGN_OR_RETURN(values[array.name], rows->Read(array, static_cast<int64_t>(i) * batch, batch));
+      }
+      return values;
+    };
   }
   return samples;
 }

@@ -135,7 +135,7 @@ class ManyRunner {
   Status Prepare(const Sample& sample, Given* given) const {
     InputOptions options = options_.inputs;
     options.files = sample.files;
-    options.values = sample.values;
+    PLUMB_ASSIGN_OR_RETURN(options.values, sample.Values());
     PLUMB_ASSIGN_OR_RETURN(NetworkInputs inputs, PrepareInputs(options, *graph_, blobs_));
     given->inputs = std::move(inputs.values);
     PLUMB_RETURN_IF_ERROR(Read(tested_, "subject", sample.name, given->inputs, &given->tested));

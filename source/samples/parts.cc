@@ -116,7 +116,7 @@ class Parts {
     process.wait = [this](double, double) { return !stop_; };
     const ProcessResult ended = RunProcess({PythonOf(""), "-m", "plumbnn._parts", file}, process);
     if (ended.exit_code != 0 && !ended.given_up)
-      Fail(fmt::format("--executor ray: {}", ended.error.empty() ? LastLineOf(ended.out) : ended.error));
+      Fail(fmt::format("on Ray: {}", ended.error.empty() ? LastLineOf(ended.out) : ended.error));
   }
 
   static size_t SizeOf(const std::string& path) {

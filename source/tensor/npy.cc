@@ -26,20 +26,13 @@ constexpr DTypeRow kNpyDTypes[] = {{DType::kF32, "f4"}, {DType::kF16, "f2"},  {D
                                    {DType::kU16, "u2"}, {DType::kI32, "i4"},  {DType::kU32, "u4"},
                                    {DType::kI64, "i8"}, {DType::kBool, "b1"}, {DType::kBF16, "V2"}};
 
-struct Header {
-  std::string descr;
-  bool fortran_order = false;
-  Shape shape;
-  size_t data_offset = 0;
-};
-
 // Reads the header's Python dictionary: three known keys in any order.
 class HeaderParser {
  public:
   HeaderParser(std::string_view bytes, size_t begin, size_t end, const std::string& path)
       : bytes_(bytes.substr(0, end)), position_(begin), path_(path) {}
 
-  Status Parse(Header* header) {
+  Status Parse(NpyHead* header) {
     PLUMB_RETURN_IF_ERROR(Expect('{'));
     int seen = 0;  // one bit per key
     while (!Accept('}')) {
@@ -92,16 +85,16 @@ class HeaderParser {
     position_ = end + 1;
     return word;
   }
-  Status ReadDescr(Header* header) {
+  Status ReadDescr(NpyHead* header) {
     if (Peek() == '[') return Error("arrays of records are not supported; save each field as an array of its own");
     PLUMB_ASSIGN_OR_RETURN(header->descr, ReadString());
     return Status::Ok();
   }
-  Status ReadOrder(Header* header) {
+  Status ReadOrder(NpyHead* header) {
     header->fortran_order = AcceptWord("True");
     return header->fortran_order || AcceptWord("False") ? Status::Ok() : Error("expected True or False");
   }
-  Status ReadShape(Header* header) {
+  Status ReadShape(NpyHead* header) {
     PLUMB_RETURN_IF_ERROR(Expect('('));
     while (!Accept(')')) {
       SkipSpace();
@@ -128,7 +121,7 @@ uint32_t ReadLittle(std::string_view bytes, size_t offset, size_t count) {
   return value;
 }
 
-Result<Header> ParseHeader(std::string_view bytes, const std::string& path) {
+Result<NpyHead> ParseHeader(std::string_view bytes, const std::string& path) {
   const std::string file = fmt::format("npy file '{}'", path);
   if (bytes.substr(0, kMagic.size()) != kMagic) {
     return Status::CorruptModel(file + ", byte 0: expected the bytes 93 'NUMPY' of an .npy file");
@@ -147,7 +140,7 @@ Result<Header> ParseHeader(std::string_view bytes, const std::string& path) {
     return Status::CorruptModel(fmt::format("{}, byte 8: the header should have {} bytes, only {} are left", file,
                                             length, bytes.size() - begin));
   }
-  Header header;
+  NpyHead header;
   header.data_offset = begin + length;
   PLUMB_RETURN_IF_ERROR(HeaderParser(bytes, begin, header.data_offset, path).Parse(&header));
   return header;
@@ -212,19 +205,30 @@ Result<Tensor> ToCOrder(const Tensor& stored) {
 
 }  // namespace
 
+Result<NpyHead> ReadNpyHead(std::string_view bytes, const std::string& path, std::optional<DType> expected) {
+  PLUMB_ASSIGN_OR_RETURN(NpyHead head, ParseHeader(bytes, path));
+  PLUMB_ASSIGN_OR_RETURN(const Element element, ParseDescr(head.descr, path, expected));
+  PLUMB_RETURN_IF_ERROR(head.shape.Validate().AddContext(fmt::format("npy file '{}'", path)));
+  head.element_bytes = DTypeSize(element.dtype);
+  return head;
+}
+
 Result<Tensor> ParseNpy(std::string_view bytes, const std::string& path, std::optional<DType> expected) {
-  PLUMB_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes, path));
+  PLUMB_ASSIGN_OR_RETURN(const NpyHead head, ReadNpyHead(bytes, path, expected));
+  return ParseNpyValues(bytes.substr(head.data_offset), head, path, expected);
+}
+
+Result<Tensor> ParseNpyValues(std::string_view values, const NpyHead& header, const std::string& path,
+                              std::optional<DType> expected) {
   PLUMB_ASSIGN_OR_RETURN(const Element element, ParseDescr(header.descr, path, expected));
-  PLUMB_RETURN_IF_ERROR(header.shape.Validate().AddContext(fmt::format("npy file '{}'", path)));
-  const uint64_t need = static_cast<uint64_t>(header.shape.NumElements()) * DTypeSize(element.dtype);
-  const uint64_t have = bytes.size() - header.data_offset;
+  const uint64_t need = header.ValueBytes(), have = values.size();
   if (need != have) {
     return Status::CorruptModel(fmt::format("npy file '{}', byte {}: the shape {} of {} takes {} bytes, found {}", path,
                                             header.data_offset, header.shape.ToString(), DTypeName(element.dtype), need,
                                             have));
   }
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(element.dtype, header.shape));
-  if (need > 0) std::memcpy(tensor.raw(), bytes.data() + header.data_offset, need);
+  if (need > 0) std::memcpy(tensor.raw(), values.data(), need);
   uint8_t* const data = static_cast<uint8_t*>(tensor.raw());
   if (element.swapped) SwapBytes(data, static_cast<size_t>(tensor.NumElements()), DTypeSize(element.dtype));
   for (int64_t i = 0; element.is_u64 && i < tensor.NumElements(); ++i) {

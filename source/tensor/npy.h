@@ -19,6 +19,21 @@ namespace plumb {
 // `path` names the file (or the member of an archive) in errors.
 Result<Tensor> ParseNpy(std::string_view bytes, const std::string& path, std::optional<DType> expected = {});
 
+// What stands in front of the values.
+struct NpyHead {
+  std::string descr;  // "<f4"
+  bool fortran_order = false;
+  Shape shape;
+  size_t data_offset = 0;
+  size_t element_bytes = 0;
+  uint64_t ValueBytes() const { return static_cast<uint64_t>(shape.NumElements()) * element_bytes; }
+};
+// Of a file's first bytes. Errors: as ParseNpy's, also where the head is longer than these.
+Result<NpyHead> ReadNpyHead(std::string_view bytes, const std::string& path, std::optional<DType> expected = {});
+// The values alone, `head.ValueBytes()` of them.
+Result<Tensor> ParseNpyValues(std::string_view values, const NpyHead& head, const std::string& path,
+                              std::optional<DType> expected = {});
+
 // Everything in front of the values, for whoever streams them (tensor.raw(), tensor.bytes() bytes).
 std::string NpyHeader(DType dtype, const Shape& shape);
 Status WriteNpy(const std::string& path, const Tensor& tensor);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "tensor/npy.h"
 #include "tensor/zip.h"
 
@@ -16,6 +17,11 @@ constexpr std::string_view kSuffix = ".npy";
 
 }  // namespace
 
+std::string NpzName(const std::string& member) {
+  return member.size() > kSuffix.size() && EndsWith(member, kSuffix) ? member.substr(0, member.size() - kSuffix.size())
+                                                                     : member;
+}
+
 Result<std::vector<NamedTensor>> ParseNpz(std::string_view bytes, const std::string& path, uint64_t max_bytes,
                                           std::optional<DType> expected) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ZipMember> members, ListZip(bytes, path, max_bytes));
@@ -24,9 +30,7 @@ Result<std::vector<NamedTensor>> ParseNpz(std::string_view bytes, const std::str
   std::string buffer;
   for (const ZipMember& member : members) {
     NamedTensor named;
-    const bool has_suffix = member.name.size() > kSuffix.size() &&
-                            member.name.compare(member.name.size() - kSuffix.size(), kSuffix.size(), kSuffix) == 0;
-    named.name = has_suffix ? member.name.substr(0, member.name.size() - kSuffix.size()) : member.name;
+    named.name = NpzName(member.name);
     if (!names.insert(named.name).second) {
       return Status::CorruptModel(fmt::format("npz file '{}' holds two arrays '{}'", path, named.name));
     }

@@ -13,6 +13,8 @@
 
 namespace plumb {
 
+// Of the array in that member.
+std::string NpzName(const std::string& member);
 // The unpacked members together have at most max_bytes.
 Result<std::vector<NamedTensor>> ParseNpz(std::string_view bytes, const std::string& path, uint64_t max_bytes,
                                           std::optional<DType> expected = {});

@@ -277,12 +277,19 @@ Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::str
     }
     bytes = *buffer;
   }
-  const auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  if (crc != member.crc) {
-    return Status::CorruptModel(fmt::format(
-        "zip archive '{}': the checksum of member '{}' is wrong; the archive is damaged", path, member.name));
-  }
+  PLUMB_RETURN_IF_ERROR(CheckZipChecksum(member, AddToZipChecksum(0, bytes), path));
   return bytes;
+}
+
+uint32_t AddToZipChecksum(uint32_t sum, std::string_view bytes) {
+  return static_cast<uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+Status CheckZipChecksum(const ZipMember& member, uint32_t sum, const std::string& path) {
+  return sum == member.crc ? Status::Ok()
+                           : Status::CorruptModel(fmt::format(
+                                 "zip archive '{}': the checksum of member '{}' is wrong; the archive is damaged", path,
+                                 member.name));
 }
 
 Status ZipWriter::Add(const std::string& name, std::string_view head, const void* data, size_t size) {

@@ -30,6 +30,10 @@ Result<std::vector<ZipMember>> ListZip(const FileSource& source, const std::stri
 // The member's bytes: a view of the archive when it is stored, else unpacked into *buffer.
 Result<std::string_view> UnpackZipMember(const ZipMember& member, const std::string& path, std::string* buffer);
 
+// The checksum (CRC-32) of bytes that come piece by piece, from 0 on; and whether it is the member's.
+uint32_t AddToZipChecksum(uint32_t sum, std::string_view bytes);
+Status CheckZipChecksum(const ZipMember& member, uint32_t sum, const std::string& path);
+
 // Writes stored members one after the other, then the directory.
 class ZipWriter {
  public:

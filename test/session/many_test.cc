@@ -69,8 +69,8 @@ TEST_F(ManyTest, AFolderAListAndAnArchive) {
   ASSERT_TRUE(WriteTensors(archive, {{"x", rows}}).ok());
   const auto pairs = ListSamples(archive, 2).value();
   ASSERT_EQ(pairs.size(), 2u);
-  EXPECT_EQ(pairs[1].values.at("x").shape(), Shape({2, 3}));
-  EXPECT_EQ(pairs[1].values.at("x").ValueAt(0), 6);
+  EXPECT_EQ(pairs[1].Values().value().at("x").shape(), Shape({2, 3}));
+  EXPECT_EQ(pairs[1].Values().value().at("x").ValueAt(0), 6);
   EXPECT_TRUE(Has(ListSamples(archive, 3).status().message(), "expected a first axis of samples, 3 in each"));
   EXPECT_EQ(ListSamples(At("nowhere"), 1).status().code(), StatusCode::kNotFound);
 }
@@ -109,7 +109,7 @@ TEST_F(ManyTest, WhatWasDoneIsKeptAndRanked) {
 
 // Several devices share a file; a sample with other values under its name is another one.
 TEST_F(ManyTest, OfEachDeviceAndOfTheseValues) {
-  std::vector<Sample> samples = {{"one", {}, {{"x", Values({1, 2, 3, 4, 5, 6})}}}};
+  std::vector<Sample> samples = {{"one", {}, {{"x", Values({1, 2, 3, 4, 5, 6})}}, {}}};
   ManyOptions options = Options();
   EXPECT_EQ(CheckMany(Relu(), samples, options).value().kept, 0);
   if (OpenDevice("X86").ok()) {
@@ -153,7 +153,7 @@ class DumpedTest : public ManyTest {
   std::vector<Sample> Samples() {
     std::vector<Sample> samples;
     for (const char* name : {"a.png", "b.png", "c.png", "d.png"})
-      samples.push_back({name, {}, {{"x", Values({1, 2, 3, 4, 5, 6})}}});
+      samples.push_back({name, {}, {{"x", Values({1, 2, 3, 4, 5, 6})}}, {}});
     return samples;
   }
   std::string Dumps() {
@@ -320,7 +320,7 @@ TEST_F(PartsTest, WhatNeverBeginsIsOneSentence) {
 TEST_F(ManyTest, WilsonsInterval) {
   std::vector<Sample> samples;
   const ManyOptions options = Options();
-  for (int i = 0; i < 10; ++i) samples.push_back({std::to_string(i), {}, {{"x", Values({1, 2, 3, 4, 5, 6})}}});
+  for (int i = 0; i < 10; ++i) samples.push_back({std::to_string(i), {}, {{"x", Values({1, 2, 3, 4, 5, 6})}}, {}});
   ASSERT_TRUE(CheckMany(Relu(), samples, options).ok());
   std::string text = ReadWholeFile(options.results).value();
   const std::string same = "\"changed\":false";

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "tensor/npz.h"
+#include "tensor/npz_rows.h"
 #include "tensor/test_tensors.h"
 
 namespace plumb {
@@ -110,6 +111,20 @@ TEST(Npz, ChecksumsAreChecked) {
   bytes[200] = static_cast<char>(bytes[200] ^ 1);  // one of the values
   const Status status = ParseNpz(bytes, "x.npz", 1 << 20).status();
   EXPECT_NE(status.message().find("checksum of member 'a.npy'"), std::string::npos) << status.message();
+  ASSERT_TRUE(WriteFile(folder / "x.npz", bytes).ok());
+  EXPECT_EQ(NpzRows::Open(folder / "x.npz").status().message(),
+            "zip archive '" + (folder / "x.npz") + status.message().substr(status.message().find("':")));
+}
+
+// An archive that somebody writes while its rows are read.
+TEST(NpzRows, AFileThatChangesIsAnError) {
+  const TempFolder folder;
+  const Tensor large = Tensor::Create(DType::kF32, {3000, 200}).value();
+  ASSERT_TRUE(WriteNpz(folder / "x.npz", {{"a", large}}).ok());
+  const NpzRows rows = NpzRows::Open(folder / "x.npz").value();
+  EXPECT_EQ(rows.Read(rows.arrays()[0], 2999, 1)->shape(), Shape({1, 200}));
+  ASSERT_TRUE(WriteFile(folder / "x.npz", "short").ok());
+  EXPECT_EQ(rows.Read(rows.arrays()[0], 2999, 1).status().code(), StatusCode::kIoError);
 }
 
 }  // namespace

@@ -5,11 +5,13 @@ interleaved rounds: least milliseconds, and the medians over the networks of eac
 
   tools/bench/real_networks.py --work FOLDER                 all networks, one thread, every runtime that is installed
   tools/bench/real_networks.py --work FOLDER --only magika --threads 2 --runtimes openvino
+  PYTHONPATH=build/release/python tools/bench/real_networks.py --work FOLDER --executor ray --workers 8   on a cluster
 
 The Python that runs it needs onnx, onnxruntime and numpy; openvino and MNN where they are to be timed. FOLDER keeps
 the downloaded packages. A runtime that refuses a network, or computes other outputs, is left out there and named.
 """
 import argparse
+import functools
 import importlib.util
 import os
 import pathlib
@@ -136,6 +138,22 @@ def measure(options, name):
     return least, refused
 
 
+def died(_name, why):
+    return {}, [why]
+
+
+def measured(options):
+    """(name, what `measure` found), in the order of the names."""
+    names = options.only.split(",")
+    if options.executor == "loop":
+        return ((name, measure(options, name)) for name in names)
+    from plumbnn import _executors
+    here = [str(ROOT / "test/tools/golden"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(here)  # of workers
+    work = functools.partial(measure, options)
+    return zip(names, _executors.run(work, names, died, options.executor, options.workers))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", required=True, type=pathlib.Path, help="folder for the packages")
@@ -146,6 +164,9 @@ def main():
     parser.add_argument("--threads", default=1, type=int)
     parser.add_argument("--rounds", default=3, type=int)
     parser.add_argument("--count", default=10, type=int, help="timed runs a round")
+    parser.add_argument("--executor", default="loop", choices=("loop", "processes", "ray"),
+                        help="each network in a process of its own, here or on a Ray cluster (needs plumbnn)")
+    parser.add_argument("--workers", default=1, type=int, help="more than one on a machine disturb each other")
     options = parser.parse_args()
     options.runtimes = ["onnxruntime", *(r for r in options.runtimes.split(",") if r != "onnxruntime")]
     unknown = set(options.runtimes) - set(RUNTIMES)
@@ -156,8 +177,10 @@ def main():
     print(f"| network | {' | '.join(options.runtimes)} | Plumb | best / Plumb | left out |")
     print("|---" * (len(options.runtimes) + 4) + "|")
     ratios = {runtime: [] for runtime in [*options.runtimes, "best"]}
-    for name in options.only.split(","):
-        least, refused = measure(options, name)
+    for name, (least, refused) in measured(options):
+        if not least:
+            print(f"| {name} | {'; '.join(refused)} |", flush=True)
+            continue
         ours = least.pop("plumb")
         for runtime, ms in least.items():
             ratios[runtime].append(ms / ours)

@@ -94,7 +94,7 @@ Sample ManyArguments::OneWithShapes() const {
   const auto listed = ListSamples(samples, 1);
   if (!listed.ok()) return {};
   for (const Sample& sample : *listed) {
-    if (!sample.values.empty() || !ShapesOfFiles(sample.files).empty()) return sample;
+    if (sample.load || !sample.values.empty() || !ShapesOfFiles(sample.files).empty()) return sample;
   }
   return {};
 }

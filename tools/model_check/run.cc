@@ -340,7 +340,8 @@ Status Run::OpenSession() {
   const bool runs_onnxruntime = options.run_onnxruntime, runs_litert = options.run_litert;
   if (options_.many.given()) {
     const Sample sample = options_.many.OneWithShapes();
-    options.inputs.files = sample.files, options.inputs.values = sample.values;
+    options.inputs.files = sample.files;
+    PLUMB_ASSIGN_OR_RETURN(options.inputs.values, sample.Values());
     options.subject = options.golden = {};  // they are many
     options.run_onnxruntime = options.run_litert = false;
     options.load.record = &record;
@@ -398,8 +399,8 @@ Status Run::TakeWorstSample(SessionOptions options) {
   if (outcome.ran) Say(PrintableLine(fmt::format("The worst sample, '{}', layer by layer:", worst.name)) + "\n");
   options.inputs = run.options.inputs;
   options.inputs.files = worst.files;
-  options.inputs.values = worst.values;
-  if (!worst.values.empty()) options.inputs.name = fmt::format("sample {} of {}", worst.name, options_.many.samples);
+  PLUMB_ASSIGN_OR_RETURN(options.inputs.values, worst.Values());
+  if (worst.files.empty()) options.inputs.name = fmt::format("sample {} of {}", worst.name, options_.many.samples);
   for (const std::string& file : worst.files) result_.checked.reproduce += " -i " + ShellQuoted(file);
   if (worst.files.empty()) result_.checked.reproduce += " --inputs " + ShellQuoted(options_.many.samples);
   if (!outcome.subject.given() && !outcome.golden.given() && !options.run_onnxruntime && !options.run_litert) {

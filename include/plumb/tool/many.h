@@ -22,11 +22,17 @@ struct Sample {
   std::string name;                // "cat.png", "17" of a .npz
   std::vector<std::string> files;  // as InputOptions::files; or:
   std::map<std::string, Tensor> values;
+  std::function<Result<std::map<std::string, Tensor>>()> load;  // reads the values when they are needed; or empty
+
+  Result<std::map<std::string, Tensor>> Values() const {
+    return load ? load() : Result<std::map<std::string, Tensor>>(values);
+  }
 };
 
 // A folder: each file is a sample of a network with one input, each folder in it one with a file for each input
 // (x.npy of input 'x'), by name. A .txt: a path in each line, from the .txt's folder on. A .npz: arrays by input whose
-// first axis counts the samples, `batch` in each. NotFound, InvalidArgument: nothing there, arrays of other lengths.
+// first axis counts the samples, `batch` in each; rows are read when they are needed (of what is compressed all are
+// read here). NotFound, InvalidArgument: nothing there, arrays of other lengths.
 Result<std::vector<Sample>> ListSamples(const std::string& path, int64_t batch);
 
 // What was computed elsewhere for each sample: by another runtime, or by the original framework.

@@ -6,10 +6,12 @@
 //
 // Example:
 //   plumb::PartsOptions parts;
-//   parts.command = {"model_check", "-m", "net.onnx", "-d", "X86", "--inputs", "photos", "--samples-only", "--threads",
-//   "1"}; parts.results = "photos.jsonl"; parts.samples = names;  // as ListSamples gives them parts.workers =
-//   parts.parts = 4; PLUMB_RETURN_IF_ERROR(plumb::RunParts(parts));
-//   // CheckMany with the same results finds all of it done.
+//   parts.command = {"model_check", "-m", "net.onnx", "-d", "X86", "--inputs", "photos", "--samples-only"};
+//   parts.results = "photos.jsonl";
+//   PLUMB_ASSIGN_OR_RETURN(const auto samples, plumb::ListSamples("photos", 1));
+//   for (const plumb::Sample& sample : samples) parts.samples.push_back(sample.name);
+//   parts.workers = parts.parts = 4;
+//   PLUMB_RETURN_IF_ERROR(plumb::RunParts(parts));  // CheckMany with the same results finds all of it done
 //
 // Threading: one call at a time for one file of results.
 #ifndef PLUMB_TOOL_MANY_PARTS_H_
