@@ -177,10 +177,11 @@ namespace {
 double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 }  // namespace
 
-Progress::Progress(std::string what, int64_t total, bool quiet)
+Progress::Progress(std::string what, int64_t total, bool quiet, bool alike)
     : what_(std::move(what)),
       total_(total),
       enabled_(!quiet),
+      alike_(alike),
       terminal_(StderrIsTerminal()),
       start_(Now()),
       said_(start_) {}
@@ -192,20 +193,30 @@ void Progress::Clear() {
   shown_ = false;
 }
 
+// "3 min left"
+std::string Progress::TimeLeft(int64_t done) const {
+  if (!alike_ || done <= 0) return "";
+  const double seconds = (Now() - start_) / static_cast<double>(done) * static_cast<double>(total_ - done);
+  constexpr double kMinute = 60, kHour = 3600;
+  if (seconds < 2 * kMinute) return fmt::format(", {:.0f} s left", seconds);
+  return seconds < 2 * kHour ? fmt::format(", {:.0f} min left", seconds / kMinute)
+                             : fmt::format(", {:.1f} h left", seconds / kHour);
+}
+
 void Progress::Step(int64_t done, const std::string& detail) {
   constexpr double kSeconds = 10;
   if (!enabled_ || Now() - start_ < 2) return;
   if (!terminal_) {
     if (Now() - said_ < kSeconds) return;
     said_ = Now();
-    return (void)PrintError("{}: {} of {} {}\n", what_, done, total_, detail);
+    return (void)PrintError("{}: {} of {}{} {}\n", what_, done, total_, TimeLeft(done), detail);
   }
   shown_ = true;
   constexpr int kWidth = 30;
   const int filled = total_ > 0 ? static_cast<int>(kWidth * done / total_) : 0;
   const std::string bar =
       std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(kWidth - filled), '.');
-  DrawTerminalLine(fmt::format("{} [{}] {}/{} {}", what_, bar, done, total_, Printable(detail)));
+  DrawTerminalLine(fmt::format("{} [{}] {}/{}{} {}", what_, bar, done, total_, TimeLeft(done), Printable(detail)));
 }
 
 }  // namespace plumb

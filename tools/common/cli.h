@@ -41,16 +41,20 @@ bool StderrIsTerminal();
 // A one-line progress bar on stderr after two seconds; where that is no terminal, a line every ten seconds.
 class Progress {
  public:
-  Progress(std::string what, int64_t total, bool quiet);
+  // `alike`: its parts take about the same time, so that the time left is told, too.
+  Progress(std::string what, int64_t total, bool quiet, bool alike = false);
   ~Progress();
   void Step(int64_t done, const std::string& detail);
   // Takes the bar away; the next Step shows it again.
   void Clear();
 
  private:
+  std::string TimeLeft(int64_t done) const;
+
   std::string what_;
   int64_t total_;
   bool enabled_;
+  bool alike_;
   bool terminal_;
   bool shown_ = false;
   double start_, said_;

@@ -172,7 +172,7 @@ class SamplesRun {
     parts.workers = workers;
     parts.parts = std::min(static_cast<int64_t>(workers) * (parts.ray ? kPartsOfRay : 1), outcome_.all);
     const auto all = static_cast<int64_t>(samples_.size() * sides);
-    Progress progress(fmt::format("samples in {} processes", workers), all, run_.quiet);
+    Progress progress(fmt::format("samples in {} processes", workers), all, run_.quiet, true);
     parts.progress = [&](int64_t done) { progress.Step(done, ""); };
     const Status ran = RunParts(parts);
     progress.Clear();
@@ -182,7 +182,7 @@ class SamplesRun {
 
   Status Take(const std::string& side, ManyOptions options) {
     options.device = side;
-    Progress progress("samples on " + side, outcome_.all, run_.quiet);
+    Progress progress("samples on " + side, outcome_.all, run_.quiet, true);
     options.progress = [&](int64_t done, const std::string& name) { progress.Step(done, name); };
     auto report = CheckMany(run_.graph, samples_, options);
     progress.Clear();
