@@ -65,7 +65,7 @@ int Main(int argc, char** argv) {
     if (!written.ok()) return Fail(written);
   }
   if (report->broken > 0) return kExitUsage;
-  return report->different > 0 || report->aligned == 0 ? kExitMisaligned : kExitOk;
+  return report->different > 0 || (report->aligned == 0 && !report->both_empty) ? kExitMisaligned : kExitOk;
 }
 
 }  // namespace

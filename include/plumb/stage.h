@@ -163,6 +163,7 @@ struct StageReport {
   std::vector<std::string> notes;
   int aligned = 0, different = 0, not_tested = 0;  // samples
   int broken = 0;                                  // samples that could not be read; a note says why of each
+  bool both_empty = false;                         // two lists of detections without any
 };
 
 // A network of one input to its outputs, in order.

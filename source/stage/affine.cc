@@ -207,8 +207,8 @@ Convention AffineRow(const std::string& name, const std::string& code, const std
                      const Convention& first, Rounding rounding, DType dtype) {
   const Limits limits = LimitsOf(dtype);
   return {name, name, code,
-          [lines, run = first.run, rounding, limits](const Picture& before,
-                                                     const PictureTarget& target) -> std::optional<Picture> {
+          [lines, run = first.of_one, rounding, limits](const Picture& before,
+                                                        const PictureTarget& target) -> std::optional<Picture> {
             const std::optional<Picture> moved = run(before, target);
             if (!moved.has_value() || moved->channels != static_cast<int64_t>(lines.size())) return std::nullopt;
             return AlongLines(*moved, lines, rounding, limits);

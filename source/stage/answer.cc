@@ -72,7 +72,11 @@ std::optional<AnswerPair> CompareAnswers(const Tensor& original, const Tensor& p
     return a.has_value() && b.has_value() ? CompareBoxes(*a, *b, tolerance) : std::nullopt;
   }
   if (kind != "mask") return CompareTop(original, port, kind);
-  const auto a = PictureOf(original, LayoutOf(original.shape(), "")), b = PictureOf(port, LayoutOf(port.shape(), ""));
+  const auto layout = [](const Tensor& masks) {
+    const PictureLayout found = LayoutOf(masks.shape(), "");
+    return found.ok ? found : LayoutOf(masks.shape(), "NHW");
+  };
+  const auto a = PictureOf(original, layout(original)), b = PictureOf(port, layout(port));
   return a.has_value() && b.has_value() ? CompareMaskAnswers(*a, *b) : std::nullopt;
 }
 

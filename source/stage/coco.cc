@@ -17,16 +17,18 @@ namespace {
 using Json = FileJson;
 
 constexpr int64_t kRow = 6;
-constexpr double kLargest = 1e9;          // of a corner
-constexpr double kMostClasses = 1 << 24;  // what a float tells apart
+constexpr const char* kScores = "scores";  // a parameter of rows without scores
+constexpr double kLargest = 1e9;           // of a corner
+constexpr double kMostClasses = 1 << 24;   // what a float tells apart
 
 // What an image's rows become.
-StageSample SampleOf(const std::string& image, const std::vector<float>& rows) {
+StageSample SampleOf(const std::string& image, const std::vector<float>& rows, bool scored) {
   StageSample sample;
   sample.name = image;
   StageRecord stage;
   stage.name = stage.kind = stage.info.kind = "detections";
   stage.info.layout = "HW";
+  if (!scored) stage.info.parameters.emplace_back(kScores, "none");
   stage.shape = Shape{static_cast<int64_t>(rows.size()) / kRow, kRow};
   const auto held = std::make_shared<std::vector<float>>(rows);
   stage.values = Tensor::View(DType::kF32, stage.shape, held->data(), held);
@@ -64,6 +66,8 @@ Status ReadDetection(const Json& entry, bool scored, std::vector<float>* rows) {
     corners[i] = (*box)[i].get<double>() + (i < 2 ? 0 : corners[i - 2]);
   }
   const double one = 1;
+  if (!scored && entry.contains("score"))
+    return Status::CorruptModel("it has a 'score', and those before it have none; expected it of all or of none");
   PLUMB_ASSIGN_OR_RETURN(const double score, NumberOf(entry, "score", scored ? nullptr : &one));
   PLUMB_ASSIGN_OR_RETURN(const double category, NumberOf(entry, "category_id", nullptr));
   if (category != std::floor(category) || std::fabs(category) > kMostClasses)
@@ -80,13 +84,16 @@ Result<std::vector<StageSample>> ParseCoco(std::string_view text, const std::str
   PLUMB_RETURN_IF_ERROR(CheckJsonDepth(text, path));
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return Status::CorruptModel(file + ": it is no JSON");
-  const bool scored = json.is_array();
-  if (!scored && (!json.is_object() || !json.contains("annotations") || !json["annotations"].is_array()))
+  const bool results = json.is_array();
+  if (!results && (!json.is_object() || !json.contains("annotations") || !json["annotations"].is_array()))
     return Status::CorruptModel(file + ": expected a list of detections, or an object with a list 'annotations'");
   std::map<std::string, std::vector<float>> rows;
   std::vector<std::string> order;
   size_t at = 0;
-  for (const Json& entry : scored ? json : json["annotations"]) {
+  const Json& entries = results ? json : json["annotations"];
+  // Results have scores; annotations may, where a program writes its detections so.
+  const bool scored = results || (!entries.empty() && entries[0].is_object() && entries[0].contains("score"));
+  for (const Json& entry : entries) {
     const std::string where = fmt::format("{}, entry {}", file, ++at);
     if (!entry.is_object()) return Status::CorruptModel(where + ": expected an object");
     auto image = ImageOf(entry);
@@ -97,15 +104,31 @@ Result<std::vector<StageSample>> ParseCoco(std::string_view text, const std::str
     if (!status.ok()) return status.AddContext(where);
   }
   std::vector<StageSample> samples;
-  for (const std::string& image : order) samples.push_back(SampleOf(image, rows[image]));
+  for (const std::string& image : order) samples.push_back(SampleOf(image, rows[image], scored));
   return samples;
+}
+
+bool LeaveScoresOut(std::vector<StageSample>* a, std::vector<StageSample>* b) {
+  const auto lacks = [](const std::vector<StageSample>& samples) {
+    return std::any_of(samples.begin(), samples.end(),
+                       [](const StageSample& one) { return one.stages[0].info.Find(kScores) != nullptr; });
+  };
+  const auto of_coco = [](const std::vector<StageSample>& samples) {
+    return !samples.empty() && !samples[0].stages.empty() && !samples[0].stages[0].values.empty();
+  };
+  if (!of_coco(*a) || !of_coco(*b) || lacks(*a) == lacks(*b)) return false;
+  for (StageSample& sample : lacks(*a) ? *b : *a) {
+    auto* row = static_cast<float*>(sample.stages[0].values.raw());
+    for (int64_t i = 0; i < sample.stages[0].shape[0]; ++i) row[i * kRow + 4] = 1;
+  }
+  return true;
 }
 
 void AddImagesWithout(const std::vector<StageSample>& other, std::vector<StageSample>* samples) {
   std::set<std::string> names;
   for (const StageSample& sample : *samples) names.insert(sample.name);
   for (const StageSample& sample : other) {
-    if (names.count(sample.name) == 0) samples->push_back(SampleOf(sample.name, {}));
+    if (names.count(sample.name) == 0) samples->push_back(SampleOf(sample.name, {}, true));
   }
 }
 

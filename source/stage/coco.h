@@ -13,9 +13,12 @@
 namespace plumb {
 
 // A sample per image, by its id, in the order in which they come; each with the one stage "detections": rows of x1, y1,
-// x2, y2, score (1 of annotations, which have none) and class. `path` stands in errors: CorruptModel with the entry and
-// the field.
+// x2, y2, score (1 where no entry has one, as of annotations) and class. `path` stands in errors: CorruptModel with the
+// entry and the field.
 Result<std::vector<StageSample>> ParseCoco(std::string_view text, const std::string& path);
+
+// Where the detections of one side alone have scores: those of the other become 1. Whether it is so.
+bool LeaveScoresOut(std::vector<StageSample>* a, std::vector<StageSample>* b);
 
 // Images that one side alone names have no detections on the other: they are added to it.
 void AddImagesWithout(const std::vector<StageSample>& other, std::vector<StageSample>* samples);

@@ -21,11 +21,17 @@ bool IsPart(const Picture& before, const PictureTarget& target) {
 }
 
 Convention CropRow(const char* name, const char* code, OffsetOf offset) {
-  return {name, name, code, [offset](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+  return {name,
+          name,
+          code,
+          [offset](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
             if (!IsPart(before, target)) return std::nullopt;
             return PartOf(before, offset(before.height - target.height), offset(before.width - target.width),
                           target.height, target.width);
-          }};
+          },
+          0,
+          false,
+          true};
 }
 
 }  // namespace

@@ -123,14 +123,14 @@ void AddDecoded(const std::vector<Decoded>& all, bool as_it_is, const StageRecor
   for (const Decoded& decoded : all) {
     for (const Explained& then : ExplainPicture(decoded.picture, after, stage.info, stage.dtype)) {
       const bool same = then.convention.name == "the values as they are";
-      const bool swapped = then.convention.name == "red and blue exchanged (RGB for BGR)";
+      const bool swapped = then.convention.name == kSwapped;
       if ((!then.reproduces && !same) || (as_it_is && !same && !swapped)) continue;
       Explained one = then;
       one.convention.name = same ? decoded.name : decoded.name + ", " + then.convention.name;
       one.convention.group = one.convention.name;
       one.convention.code = !decoded.code.empty() ? decoded.code : then.convention.code;
       // There is no picture before a decoder: on the other side the same file gives the same.
-      one.convention.run = [result = after](const Picture&, const PictureTarget&) -> std::optional<Picture> {
+      one.convention.of_one = [result = after](const Picture&, const PictureTarget&) -> std::optional<Picture> {
         return result;
       };
       found->push_back(std::move(one));

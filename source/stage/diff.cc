@@ -82,7 +82,7 @@ Status DiffPairOfSamples(const StageSample& original, const StageSample& port, c
 }  // namespace
 
 Result<StageReport> DiffStages(const std::string& original, const std::string& port, const StageDiffOptions& options) {
-  std::vector<Status> broken;
+  std::vector<BrokenSample> broken;
   PLUMB_ASSIGN_OR_RETURN(std::vector<StageSample> all, ReadWholeSamples(original, &broken));
   PLUMB_ASSIGN_OR_RETURN(std::vector<StageSample> theirs, ReadWholeSamples(port, &broken));
   if (EndsWith(original, ".json") && EndsWith(port, ".json")) {
@@ -90,13 +90,23 @@ Result<StageReport> DiffStages(const std::string& original, const std::string& p
     AddImagesWithout(theirs, &all);
   }
   StageReport report;
+  report.both_empty = all.empty() && theirs.empty() && broken.empty();
+  if (LeaveScoresOut(&all, &theirs)) report.notes.push_back("one side has no scores: they are not compared");
   report.original = original;
   report.port = port;
   const auto note = [&report](const Status& status) {
     report.notes.push_back(status.message());
     ++report.broken;
   };
-  std::for_each(broken.begin(), broken.end(), note);
+  std::set<std::string> broken_names;
+  for (const BrokenSample& one : broken) {
+    note(one.status);
+    broken_names.insert(one.name);
+  }
+  const auto alone = [&](const std::string& sample, const char* side) {
+    if (broken_names.count(sample) == 0)
+      report.notes.push_back(fmt::format("sample '{}' is in the {} alone", sample, side));
+  };
   if (all.size() == 1 && theirs.size() == 1 && broken.empty()) {  // whatever they are called
     PLUMB_RETURN_IF_ERROR(DiffPairOfSamples(all[0], theirs[0], all, options, &report));
     return report;
@@ -106,15 +116,14 @@ Result<StageReport> DiffStages(const std::string& original, const std::string& p
   for (const StageSample& sample : all) {
     const auto found = by_name.find(sample.name);
     if (found == by_name.end()) {
-      report.notes.push_back(fmt::format("sample '{}' is in the original alone", sample.name));
+      alone(sample.name, "original");
       continue;
     }
     const Status status = DiffPairOfSamples(sample, *found->second, all, options, &report);
     if (!status.ok()) note(status.AddContext(fmt::format("sample '{}'", sample.name)));
     by_name.erase(found);
   }
-  for (const auto& [name, sample] : by_name)
-    report.notes.push_back(fmt::format("sample '{}' is in the port alone", name));
+  for (const auto& [name, sample] : by_name) alone(name, "port");
   return report;
 }
 

@@ -20,7 +20,8 @@ Convention ThenSwapped(const Convention& convention) {
   both.name += ", red and blue exchanged";
   both.group += ", red and blue exchanged";
   if (!both.code.empty()) both.code += "; x = x[..., ::-1]";
-  both.run = [run = convention.run](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+  both.of_one = [run = convention.of_one](const Picture& before,
+                                          const PictureTarget& target) -> std::optional<Picture> {
     const std::optional<Picture> after = run(before, target);
     if (!after.has_value()) return std::nullopt;
     return ChannelsSwapped(*after);
@@ -45,7 +46,7 @@ void Try(const Convention& convention, const Picture& before, const Picture& aft
   if (!explained.difference.comparable) return;
   explained.reproduces = Reproduces(convention, explained.difference, before, after, dtype);
   found->push_back(std::move(explained));
-  if (after.channels < 3 || found->back().reproduces) return;
+  if (after.channels < 3 || found->back().reproduces || convention.name == kSwapped) return;
   const Picture swapped = ChannelsSwapped(*replayed);
   Explained other{ThenSwapped(convention), ComparePictures(swapped, after), false};
   other.reproduces = Reproduces(other.convention, other.difference, before, after, dtype);
@@ -77,8 +78,9 @@ void TryFused(const Picture& before, const Picture& after, const StageInfo& info
       both.name = convention.name + ", then " + line.name;
       both.group = convention.group + ", then " + line.group;
       both.code = convention.code.empty() ? line.code : convention.code + "; " + line.code;
-      both.run = [first = convention.run, second = line.run, whole = before.bytes](
-                     const Picture& from, const PictureTarget& target) -> std::optional<Picture> {
+      both.any_size = true;
+      both.of_one = [first = convention.of_one, second = line.of_one, whole = before.bytes](
+                        const Picture& from, const PictureTarget& target) -> std::optional<Picture> {
         const PictureTarget middle = {target.height, target.width, target.channels, whole, target.info};
         const std::optional<Picture> between = first(from, middle);
         if (!between.has_value()) return std::nullopt;
@@ -95,7 +97,7 @@ void TryFused(const Picture& before, const Picture& after, const StageInfo& info
 
 PictureDifference ComparePictures(const Picture& a, const Picture& b) {
   PictureDifference difference;
-  difference.comparable = a.height == b.height && a.width == b.width && a.channels == b.channels;
+  difference.comparable = a.height == b.height && a.width == b.width && a.channels == b.channels && a.batch == b.batch;
   if (!difference.comparable) return difference;
   difference.count = a.count();
   for (size_t i = 0; i < a.values.size(); ++i) {
@@ -135,8 +137,42 @@ bool Reproduces(const Convention& convention, const PictureDifference& differenc
   return static_cast<double>(difference.differing) <= convention.off_by_one * static_cast<double>(difference.count);
 }
 
+namespace {
+
+void SortByFit(const StageInfo& info, std::vector<Explained>* found) {
+  std::stable_sort(found->begin(), found->end(), [&info](const Explained& a, const Explained& b) {
+    if (a.reproduces != b.reproduces) return a.reproduces;
+    const bool of_a = a.reproduces && IsNamed(a.convention, info), of_b = b.reproduces && IsNamed(b.convention, info);
+    if (of_a != of_b) return of_a;
+    return a.difference.sum_abs < b.difference.sum_abs;
+  });
+  NoteTies(found);
+}
+
+// Those of the first picture, done on all of them.
+std::vector<Explained> ExplainBatch(const Picture& before, const Picture& after, const StageInfo& info, DType dtype) {
+  std::vector<Explained> found;
+  if (before.batch != after.batch) return found;
+  const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
+  for (Explained& one : ExplainPicture(PictureAt(before, 0), PictureAt(after, 0), info, dtype)) {
+    if (!one.reproduces && !found.empty()) break;
+    const std::optional<Picture> all = one.convention.run(before, target);
+    if (!all.has_value()) continue;
+    one.difference = ComparePictures(*all, after);
+    if (!one.difference.comparable) continue;
+    one.reproduces = Reproduces(one.convention, one.difference, before, after, dtype);
+    one.also.clear();
+    found.push_back(std::move(one));
+  }
+  SortByFit(info, &found);
+  return found;
+}
+
+}  // namespace
+
 std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype,
                                       bool alone) {
+  if (before.batch > 1 || after.batch > 1) return ExplainBatch(before, after, info, dtype);
   std::vector<Explained> found;
   const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
   const auto known = [&] {
@@ -155,13 +191,7 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
   if (!known() && !alone && !rows && !same_size && before.bytes == after.bytes)
     try_all(FindLetterbox(before, after, dtype));
   if (!known() && !alone && !same_size && before.bytes && IsFloat(dtype)) TryFused(before, after, info, dtype, &found);
-  std::stable_sort(found.begin(), found.end(), [&info](const Explained& a, const Explained& b) {
-    if (a.reproduces != b.reproduces) return a.reproduces;
-    const bool of_a = a.reproduces && IsNamed(a.convention, info), of_b = b.reproduces && IsNamed(b.convention, info);
-    if (of_a != of_b) return of_a;
-    return a.difference.sum_abs < b.difference.sum_abs;
-  });
-  NoteTies(&found);
+  SortByFit(info, &found);
   return found;
 }
 

@@ -88,11 +88,13 @@ Convention Boxed(const Convention& inner, const Box& box, const std::vector<floa
                 target.width < box.left + box.width)
               return std::nullopt;
             const PictureTarget part = {box.height, box.width, target.channels, target.bytes, target.info};
-            const std::optional<Picture> inside = inner.run(before, part);
+            const std::optional<Picture> inside = inner.of_one(before, part);
             if (!inside.has_value()) return std::nullopt;
             return InFrame(*inside, box, target, value);
           },
-          inner.off_by_one};
+          inner.off_by_one,
+          inner.in_float32,
+          true};
 }
 
 }  // namespace

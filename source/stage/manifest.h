@@ -23,7 +23,11 @@ Result<StageSample> ParseStageManifest(std::string_view text, const std::string&
 Result<std::vector<int>> PlacesRead(const std::vector<StageRecord>& before, const StageInfo& info);
 
 // ReadStages without its broken samples, whose errors are handed out; of a sample's own folder its error is returned.
-Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<Status>* broken);
+struct BrokenSample {
+  std::string name;  // of its folder
+  Status status;
+};
+Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<BrokenSample>* broken);
 
 }  // namespace plumb
 

@@ -58,7 +58,7 @@ Convention CutAlone(const Cut& cut) {
 Convention ResizedThenCut(const Convention& resize, const Cut& cut) {
   const std::string name = resize.name + ", then a mask of " + cut.words();
   return {name, name, resize.code.empty() ? "" : resize.code + "; " + cut.code(),
-          [run = resize.run, cut](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+          [run = resize.of_one, cut](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
             const auto resized = run(before, {target.height, target.width, before.channels, before.bytes, target.info});
             if (!resized.has_value()) return std::nullopt;
             return AsTarget(CutOf(*resized, cut), target);
@@ -69,7 +69,7 @@ Convention ResizedThenCut(const Convention& resize, const Cut& cut) {
 Convention CutThenResized(const Convention& resize, const Cut& cut) {
   const std::string name = "a mask of " + cut.words() + ", then " + resize.name;
   return {name, name, "",
-          [run = resize.run, cut](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+          [run = resize.of_one, cut](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
             Cut bytes = cut;
             bytes.one = 255;
             Picture mask = CutOf(before, bytes);
@@ -106,11 +106,12 @@ std::vector<Convention> FindMask(const Picture& before, const Picture& after, co
       if (!cut.largest) found.push_back(CutThenResized(resize, cut));
     }
   }
+  for (Convention& one : found) one.any_size = !same_size;
   return found;
 }
 
 std::optional<MaskOverlap> CompareMasks(const Picture& a, const Picture& b) {
-  if (a.height != b.height || a.width != b.width || a.channels != b.channels) return std::nullopt;
+  if (a.height != b.height || a.width != b.width || a.channels != b.channels || a.batch != b.batch) return std::nullopt;
   MaskOverlap overlap;
   for (size_t i = 0; i < a.values.size(); ++i) {
     const bool in_a = a.values[i] != 0, in_b = b.values[i] != 0;  // NaN is set, and equals nothing

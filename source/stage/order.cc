@@ -90,8 +90,8 @@ void AddOrder(std::vector<Convention>* list) {
                    [](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
                      return SameSize(before, target) ? std::optional<Picture>(before) : std::nullopt;
                    }});
-  list->push_back(SameSizeRow("red and blue exchanged (RGB for BGR)", "x = x[..., ::-1]",
-                              [](const Picture& before) { return ChannelsSwapped(before); }));
+  list->push_back(
+      SameSizeRow(kSwapped, "x = x[..., ::-1]", [](const Picture& before) { return ChannelsSwapped(before); }));
   list->push_back(SameSizeRow("a reshape in place of a transpose (HWC memory read as CHW)", "x = x.transpose(2, 0, 1)",
                               ReadAsPlanes));
   list->push_back(SameSizeRow("a reshape in place of a transpose (CHW memory read as HWC)", "x = x.transpose(1, 2, 0)",

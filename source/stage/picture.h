@@ -18,8 +18,9 @@ struct Picture {
   int64_t height = 0, width = 0, channels = 0;
   bool bytes = false;         // whole numbers 0..255, and what is computed of them is rounded to such
   std::vector<float> values;  // rows of pixels of channels
+  int64_t batch = 1;          // pictures of this size, one behind the other
 
-  int64_t count() const { return height * width * channels; }
+  int64_t count() const { return batch * height * width * channels; }
   const float* Row(int64_t row) const { return values.data() + row * width * channels; }
   float* Row(int64_t row) { return values.data() + row * width * channels; }
 };
@@ -30,14 +31,19 @@ Picture MakePicture(int64_t height, int64_t width, int64_t channels, bool bytes)
 struct PictureLayout {
   int height = -1, width = -1, channels = -1;  // axes; -1: there is none (one channel)
   bool ok = false;
+  int batch = -1;
 };
 // By the words of a layout ("HWC", "NCHW"), or by the shape where there are none: the axis of 1, 3 or 4 is the
-// channels.
+// channels, the first of four the batch.
 PictureLayout LayoutOf(const Shape& shape, const std::string& words);
-// Nothing: it is no picture (a batch of several, no three axes, more than 2^28 values).
+// The same, of a stage: several masks are a batch.
+PictureLayout LayoutOf(const StageRecord& stage);
+// Nothing: it is no picture (no three axes, more than 2^28 values).
 std::optional<Picture> PictureOf(const Tensor& tensor, const PictureLayout& layout);
 // The same, of a stage: a text of one axis is a row.
 std::optional<Picture> PictureOf(const Tensor& tensor, const StageRecord& stage);
+// One picture of a batch.
+Picture PictureAt(const Picture& batch, int64_t place);
 // Channels the other way round (three or four of them: alpha stays).
 Picture ChannelsSwapped(const Picture& picture);
 // Rows and columns of a part. REQUIRES: it lies within.
@@ -53,15 +59,24 @@ struct Convention {
   std::string name;   // "OpenCV's INTER_AREA"
   std::string group;  // what versions and builds of one library compute of the same call has one group
   std::string code;   // a line of Python
-  // Nothing: it does not apply to such pictures.
-  std::function<std::optional<Picture>(const Picture& before, const PictureTarget& target)> run;
+  // Of one picture. Nothing: it does not apply to such.
+  std::function<std::optional<Picture>(const Picture& before, const PictureTarget& target)> of_one;
   // Bytes: this share of the values may be off by one, where a library's builds differ in their last bit.
   double off_by_one = 0;
   bool in_float32 = false;  // places in the source are computed in float32, whose last bits differ by library
+  bool any_size = false;    // a program chooses the size of what comes out: a resize, a crop, a letterbox
+  // What reads several stages: all of them in place of one picture.
+  std::function<std::optional<Picture>(const std::vector<Tensor>& read, const PictureTarget& target)> of_several = {};
+
+  // Of each picture of a batch.
+  std::optional<Picture> run(const Picture& before, const PictureTarget& target) const;
 };
 
 // Half to even, within 0..255: what a cast of OpenCV and torch.round().clamp() do.
 float ToByte(double value);
+
+// The name of the commonest mistake.
+inline constexpr const char* kSwapped = "red and blue exchanged (RGB for BGR)";
 
 // One list per family; each file says whose algorithm it is.
 void AddResizeNearest(std::vector<Convention>* list);

@@ -37,13 +37,13 @@ bool HasManifest(const fs::path& folder) {
 }  // namespace
 
 Result<std::vector<StageSample>> ReadStages(const std::string& folder) {
-  std::vector<Status> broken;
+  std::vector<BrokenSample> broken;
   PLUMB_ASSIGN_OR_RETURN(std::vector<StageSample> samples, ReadWholeSamples(folder, &broken));
-  if (!broken.empty()) return broken[0];
+  if (!broken.empty()) return broken[0].status;
   return samples;
 }
 
-Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<Status>* broken) {
+Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std::vector<BrokenSample>* broken) {
   std::error_code error;
   if (EndsWith(folder, ".json") && fs::is_regular_file(folder, error)) {
     PLUMB_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFile(folder, kMaxStageManifest));
@@ -77,7 +77,7 @@ Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std
     if (sample.ok()) {
       samples.push_back(*std::move(sample));
     } else {
-      broken->push_back(sample.status());
+      broken->push_back({fs::path(one).filename().string(), sample.status()});
     }
   }
   return samples;

@@ -143,9 +143,13 @@ std::string FormatStageSummary(const StageReport& report) {
     const StageRow& row = sample.rows[static_cast<size_t>(sample.first_guilty)];
     return fmt::format("DIFFERENT: first guilty stage '{}' of sample '{}': {} ({})\n", Printable(row.stage),
                        Printable(sample.original),
-                       PrintableLine(row.cause.empty() ? StageVerdictName(row.verdict) : row.cause), counts);
+                       PrintableLine(!row.cause.empty()    ? row.cause
+                                     : !row.reason.empty() ? row.reason
+                                                           : StageVerdictName(row.verdict)),
+                       counts);
   }
   if (report.different > 0) return fmt::format("DIFFERENT: {}\n", counts);
+  if (report.both_empty) return "ALIGNED: neither list has a detection\n";
   if (report.aligned == 0)
     return fmt::format("NOTHING COMPARED: no stage of both sides has the same name ({})\n", counts);
   return fmt::format("ALIGNED: {}\n", counts);
@@ -173,7 +177,9 @@ std::string FormatStageText(const StageReport& report, const StageStyle& style) 
 
 std::string FormatStageJson(const StageReport& report) {
   Json json{{"tool", "stage_diff"}, {"original", report.original}, {"port", report.port}};
-  json["verdict"] = report.different > 0 ? "different" : report.aligned > 0 ? "aligned" : "not tested";
+  json["verdict"] = report.different > 0                      ? "different"
+                    : report.aligned > 0 || report.both_empty ? "aligned"
+                                                              : "not tested";
   json["aligned"] = report.aligned;
   json["different"] = report.different;
   json["not_tested"] = report.not_tested;

@@ -16,17 +16,20 @@ namespace {
 // The values of a picture as the stage has them: dtype, layout, batch.
 Result<Tensor> AsStage(const Picture& picture, const StageRecord& stage) {
   PLUMB_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kF32, stage.shape));
-  const PictureLayout layout = LayoutOf(stage.shape, stage.info.layout);
+  const PictureLayout layout = LayoutOf(stage);
   if (!layout.ok || tensor.NumElements() != picture.count())
     return Status::Mismatch("the mended picture has another size");
   const int64_t per_row = stage.shape.CountFrom(layout.height + 1),
                 per_column = stage.shape.CountFrom(layout.width + 1);
   const int64_t per_channel = layout.channels < 0 ? 0 : stage.shape.CountFrom(layout.channels + 1);
+  const int64_t per_picture = layout.batch < 0 ? 0 : stage.shape.CountFrom(layout.batch + 1);
   const float* from = picture.values.data();
-  for (int64_t h = 0; h < picture.height; ++h) {
-    for (int64_t w = 0; w < picture.width; ++w) {
-      for (int64_t c = 0; c < picture.channels; ++c)
-        tensor.data<float>()[h * per_row + w * per_column + c * per_channel] = *from++;
+  float* to = tensor.data<float>();
+  for (int64_t n = 0; n < picture.batch; ++n, to += per_picture) {
+    for (int64_t h = 0; h < picture.height; ++h) {
+      for (int64_t w = 0; w < picture.width; ++w) {
+        for (int64_t c = 0; c < picture.channels; ++c) to[h * per_row + w * per_column + c * per_channel] = *from++;
+      }
     }
   }
   return tensor.ConvertedTo(stage.dtype);
@@ -36,9 +39,16 @@ Result<Tensor> AsStage(const Picture& picture, const StageRecord& stage) {
 
 // With the network's input known: of the network itself, or of the original where that is its own input.
 Status SampleDiff::AnswerOfInput(const Picture& input, int j, std::string* answer, std::string* why) {
+  const auto row = row_of_port_.find(j);
   if (options_.model && report_.answer.top) {
-    PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, AsStage(input, port_.stage(j)));
-    PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, options_.model(tensor));
+    // As the side has it whose size the mended input has.
+    auto tensor = AsStage(input, port_.stage(j));
+    if (!tensor.ok() && row != row_of_port_.end()) tensor = AsStage(input, original_.stage(pairs_[row->second].first));
+    if (!tensor.ok()) {
+      *why = tensor.status().message();
+      return Status::Ok();
+    }
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, options_.model(*tensor));
     for (const Tensor& output : outputs) {
       const std::optional<TopAnswer> top = AnswerOf(output, "model");
       if (!top.has_value()) continue;
@@ -47,7 +57,6 @@ Status SampleDiff::AnswerOfInput(const Picture& input, int j, std::string* answe
       return Status::Ok();
     }
   }
-  const auto row = row_of_port_.find(j);
   if (row == row_of_port_.end()) return Status::Ok();
   const int paired = pairs_[row->second].first;
   const std::optional<Picture> wanted = original_.AsPicture(paired);
@@ -91,7 +100,11 @@ Status SampleDiff::FollowMended(size_t guilty, bool all, std::string* answer, st
       *why = fmt::format("stage '{}' is none that can be replayed", port_.stage(next).name);
       return Status::Ok();
     }
-    value = step->convention.run(*value, mends ? original_.TargetOf(other) : port_.TargetOf(next));
+    PictureTarget target = mends ? original_.TargetOf(other) : port_.TargetOf(next);
+    const PictureTarget was = port_.TargetOf(port_.Before(next));
+    const bool keeps = !step->convention.any_size && was.height == target.height && was.width == target.width;
+    if (keeps) target.height = value->height, target.width = value->width;
+    value = step->convention.run(*value, target);
   }
   if (why->empty()) *why = "the stage is none that can be replayed, or no network follows it";
   return Status::Ok();

@@ -21,20 +21,6 @@ Tensor Wide(const Tensor& tensor) {
   return wide.ok() ? *wide : tensor;
 }
 
-// "(w, h)" and "(h, w)" of a line of code as this stage has them.
-std::string WithSize(std::string code, const PictureTarget& target) {
-  const std::pair<const char*, std::string> words[] = {
-      {"(w, h)", fmt::format("({}, {})", target.width, target.height)},
-      {"(h, w)", fmt::format("({}, {})", target.height, target.width)}};
-  for (const auto& [word, size] : words) {
-    const size_t at = code.find(word);
-    if (at != std::string::npos) code.replace(at, 6, size);
-  }
-  return code;
-}
-
-std::string Quoted(const std::string& text) { return "'" + text + "'"; }
-
 }  // namespace
 
 Result<SampleDiff::Values> SampleDiff::Load(int i, int j) {
@@ -54,8 +40,9 @@ void SampleDiff::Measure(const Values& values, int i, int j, StageRow* row) cons
   row->original_shape = values.original.shape();
   row->port_shape = values.port.shape();
   row->count = values.original.NumElements();
+  const PictureLayout layout = LayoutOf(original_.stage(i));
   const bool pictures = values.original_picture.has_value() && values.port_picture.has_value();
-  if (pictures && row->original_shape.rank() > 1) {  // a text of one axis is a row of values
+  if (pictures && layout.ok) {  // a text of one axis is a row of values
     const Picture &a = *values.original_picture, &b = *values.port_picture;
     const PictureDifference difference = ComparePictures(a, b);
     if (difference.comparable) {
@@ -63,9 +50,10 @@ void SampleDiff::Measure(const Values& values, int i, int j, StageRow* row) cons
       row->differing = difference.differing;
       if (difference.worst >= 0) {
         const auto worst = static_cast<size_t>(difference.worst);
-        const PictureLayout layout = LayoutOf(row->original_shape, original_.stage(i).info.layout);
         row->worst.assign(static_cast<size_t>(row->original_shape.rank()), 0);
-        row->worst[static_cast<size_t>(layout.height)] = difference.worst / (a.width * a.channels);
+        if (layout.batch >= 0)
+          row->worst[static_cast<size_t>(layout.batch)] = difference.worst / (a.height * a.width * a.channels);
+        row->worst[static_cast<size_t>(layout.height)] = difference.worst / (a.width * a.channels) % a.height;
         row->worst[static_cast<size_t>(layout.width)] = difference.worst / a.channels % a.width;
         if (layout.channels >= 0) row->worst[static_cast<size_t>(layout.channels)] = difference.worst % a.channels;
         row->worst_original = static_cast<double>(a.values[worst]);
@@ -222,103 +210,6 @@ bool SampleDiff::JudgeClasses(const Values& values, int i, int j, StageRow* row)
   row->verdict = StageVerdict::kInherited;
   row->original_does = row->port_does = "the place of the largest score";
   return true;
-}
-
-void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_before, StageRow* row) {
-  const Explained* ours = original_.Convention(i);
-  const Explained* theirs = port_.Convention(j);
-  if (ours != nullptr) row->original_does = ours->words();
-  if (theirs != nullptr) row->port_does = theirs->words();
-  const bool same_way = ours != nullptr && theirs != nullptr && ours->convention.group == theirs->convention.group;
-  if (same_way && same_before) {
-    row->verdict = StageVerdict::kAligned;
-    row->reason = ours->convention.name == theirs->convention.name
-                      ? fmt::format("within what builds of it differ by: {}", ours->convention.name)
-                      : fmt::format("the same convention: {}, and {}", row->original_does, row->port_does);
-    return;
-  }
-  if (original_.Before(i) < 0 || port_.Before(j) < 0 || same_before) {
-    row->verdict = StageVerdict::kIntroduced;
-    return Blame(values, i, j, row);
-  }
-  const std::optional<Picture> before = port_.AsPicture(port_.Before(j));
-  if (ours == nullptr || !before.has_value() || !values.port_picture.has_value()) {
-    row->verdict = same_way ? StageVerdict::kInherited : StageVerdict::kDiffers;
-    if (row->verdict == StageVerdict::kDiffers) {
-      row->reason += row->reason.empty() ? "" : "; ";
-      row->reason += "what is before it differs, and the original's stage is none that can be replayed";
-      Blame(values, i, j, row);
-    }
-    return;
-  }
-  std::optional<Picture> replayed = ours->convention.run(*before, port_.TargetOf(j));
-  if (replayed.has_value()) {
-    const PictureDifference own = ComparePictures(*replayed, *values.port_picture);
-    row->has_own = own.comparable;
-    row->max_own = own.max_abs;
-    if (own.comparable && Reproduces(ours->convention, own, *before, *values.port_picture, values.port.dtype())) {
-      row->verdict = StageVerdict::kInherited;
-      return;
-    }
-  }
-  row->verdict = same_way ? StageVerdict::kInherited : StageVerdict::kIntroduced;
-  if (!same_way) Blame(values, i, j, row);
-}
-
-// The sentence of a guilty stage, and the line that mends it.
-void SampleDiff::Blame(const Values& values, int i, int j, StageRow* row) {
-  const Explained* ours = original_.Convention(i);
-  const Explained* theirs = port_.Convention(j);
-  if (ours != nullptr) row->mend = WithSize(ours->convention.code, original_.TargetOf(i));
-  if (ours != nullptr && theirs != nullptr && ours->convention.group != theirs->convention.group) {
-    row->cause = fmt::format("the original's is {}; the port's is {}", row->original_does, row->port_does);
-    return;
-  }
-  const std::string other = OtherSample(values, i);
-  if (!other.empty()) {
-    row->cause = other;
-    return;
-  }
-  // What makes the port's out of the original's: channels, layout, a factor, another sample.
-  if (values.original_picture.has_value() && values.port_picture.has_value()) {
-    const std::vector<Explained> found =
-        ExplainPicture(*values.original_picture, *values.port_picture, port_.stage(j).info, values.port.dtype());
-    if (!found.empty() && found[0].reproduces) {
-      row->cause = fmt::format("the port's is the original's, but: {}", found[0].convention.name);
-      if (row->mend.empty()) row->mend = WithSize(found[0].convention.code, original_.TargetOf(i));
-      return;
-    }
-  }
-  if (ours != nullptr)
-    row->cause = fmt::format("the original's is {}; the port's is nothing that Plumb knows", row->original_does);
-  if (theirs != nullptr)
-    row->cause = fmt::format("the port's is {}; the original's is nothing that Plumb knows", row->port_does);
-  const Explained* near = port_.Nearest(j);
-  if (near != nullptr &&
-      near->difference.sum_abs < 0.02 * static_cast<double>(near->difference.count) * std::max(1.0, row->max_abs))
-    row->cause += fmt::format("{}nearest to the port's is {} (off by up to {})", row->cause.empty() ? "" : "; ",
-                              near->convention.name, Number(near->difference.max_abs, 4));
-  if (values.original.shape() != values.port.shape()) return;
-  const auto a = values.original.ConvertedTo(DType::kF32), b = values.port.ConvertedTo(DType::kF32);
-  if (!a.ok() || !b.ok()) return;
-  const std::string looks = DescribeDifference(*b, *a);
-  if (!looks.empty()) row->cause += (row->cause.empty() ? "" : "; ") + looks;
-}
-
-// The stage of another sample that the port's is.
-std::string SampleDiff::OtherSample(const Values& values, int i) const {
-  constexpr int64_t kMostLooked = 64;
-  int64_t looked = 0;
-  for (const StageSample& sample : others_) {
-    if (sample.folder == original_.sample().folder || ++looked > kMostLooked) continue;
-    if (i >= static_cast<int>(sample.stages.size())) continue;
-    const StageRecord& stage = sample.stages[static_cast<size_t>(i)];
-    if (stage.shape != values.port.shape() || stage.dtype != values.port.dtype()) continue;
-    const auto tensor = LoadStage(stage);
-    if (tensor.ok() && CompareTensors(*tensor, values.port).max_abs == 0)
-      return fmt::format("another sample: the port's is that of sample {}", Quoted(sample.name));
-  }
-  return "";
 }
 
 }  // namespace plumb

@@ -45,6 +45,7 @@ class SampleDiff {
   Status JudgeNetwork(const Values& values, int i, int j, bool same_before, StageRow* row);
   void JudgeByReplay(const Values& values, int i, int j, bool same_before, StageRow* row);
   bool JudgeClasses(const Values& values, int i, int j, StageRow* row);
+  std::string SizeCause(const Values& values, int i, int j);
   void Blame(const Values& values, int i, int j, StageRow* row);
   std::string OtherSample(const Values& values, int i) const;
 

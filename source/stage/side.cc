@@ -65,7 +65,7 @@ std::string StageSide::ColorOf(int index) const {
 
 PictureTarget StageSide::TargetOf(int index) {
   const StageRecord& record = stage(index);
-  const PictureLayout layout = LayoutOf(record.shape, record.info.layout);
+  const PictureLayout layout = LayoutOf(record);
   PictureTarget target;
   target.height = layout.height < 0 ? 0 : record.shape[layout.height];
   target.width = layout.width < 0 ? 0 : record.shape[layout.width];
@@ -95,6 +95,20 @@ const StageSide::Found& StageSide::Search(int index) {
     found.nearest = std::move(all[0]);
   }
   return found;
+}
+
+std::optional<Picture> StageSide::Replayed(const plumb::Convention& convention, int index) {
+  if (convention.of_several) {
+    std::vector<Tensor> read;
+    for (const int place : stage(index).reads) {
+      const auto values = Values(place);
+      if (!values.ok()) return std::nullopt;
+      read.push_back(*values);
+    }
+    return convention.of_several(read, TargetOf(index));
+  }
+  const std::optional<Picture> before = AsPicture(Before(index));
+  return before.has_value() ? convention.run(*before, TargetOf(index)) : std::nullopt;
 }
 
 const Explained* StageSide::Convention(int index) {

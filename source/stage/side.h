@@ -33,6 +33,8 @@ class StageSide {
   PictureTarget TargetOf(int index);
   // The best convention that makes the stage of the one before it, where one reproduces it.
   const Explained* Convention(int index);
+  // A convention on what this side's stage reads. Nothing: it does not apply to that.
+  std::optional<Picture> Replayed(const plumb::Convention& convention, int index);
   // The nearest that does not, for words; null where Convention has one, or none comes near.
   const Explained* Nearest(int index);
 

@@ -11,6 +11,7 @@
 #include "stage/explain.h"
 #include "stage/masks.h"
 #include "stage/resample.h"
+#include "stage/size.h"
 
 namespace plumb {
 namespace {
@@ -128,8 +129,45 @@ TEST(Suppression, ThresholdAndClass) {
   EXPECT_EQ(by_class[0].name, "NMS class by class, IoU > 0.3");
   const auto together = FindSuppression(rows, kept({0, 1, 2}), StageInfo());
   ASSERT_FALSE(together.empty());
-  EXPECT_EQ(together[0].name, "NMS of all classes together, IoU > 0.4");
+  EXPECT_EQ(together[0].name, "NMS of all classes together, IoU > 0.5");
   EXPECT_TRUE(FindSuppression(rows, kept({2, 0}), StageInfo()).empty());
+}
+
+TEST(Suppression, AThresholdThatNobodySaysLiesBetweenTwoOverlaps) {
+  // IoUs with the first: 8/12 and 9/11; the second goes, the third stays away from both.
+  const Picture rows = {3, 5, 1, false, {0, 0, 10, 10, 0.9f, 1, 0, 11, 10, 0.8f, 0, 2, 10, 12, 0.7f}};
+  Picture after = MakePicture(2, 5, 1, false);
+  std::copy_n(rows.Row(0), 5, after.Row(0));
+  std::copy_n(rows.Row(2), 5, after.Row(1));
+  const auto found = FindSuppression(rows, after, StageInfo());
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].name, "NMS of all classes together, IoU > 0.7");  // 0.667 <= t < 0.818
+  StageInfo said;
+  said.parameters = {{"iou", 0.75}};
+  EXPECT_EQ(FindSuppression(rows, after, said)[0].name, "NMS of all classes together, IoU > 0.75");
+}
+
+TEST(Sizes, WhichSideIsToldAndHowTheOtherIsRounded) {
+  const PictureSize photo = {427, 640};
+  EXPECT_EQ(DescribeSizes({photo, {256, 383}}, {photo, {256, 384}}, false),
+            "the size: the original's is 256 x 383 (h x w; short side 256, the long one cut off), the port's is 256 x "
+            "384 (short side 256, the long one rounded)");
+  EXPECT_EQ(DescribeSizes({photo, {320, 320}}, {photo, {224, 320}}, true),
+            "the size: the original's is 320 x 320 (h x w; a square of 320), the port's is 224 x 320 (a rectangle, "
+            "sides multiples of 32)");
+  EXPECT_EQ(DescribeSizes({photo, {256, 383}}, {photo, {256, 383}}, false), "");
+  EXPECT_EQ(DescribeSizes({photo, {256, 383}}, {{640, 427}, {383, 256}}, false), "");  // one rule of a turned photo
+}
+
+TEST(Explain, EachPictureOfABatchIsDoneAgain) {
+  Picture two = {2, 2, 1, true, {1, 2, 3, 4, 50, 60, 70, 80}, 2},
+          mirrored = {2, 2, 1, true, {2, 1, 4, 3, 60, 50, 80, 70}, 2};
+  const auto found = ExplainPicture(two, mirrored, StageInfo(), DType::kU8);
+  ASSERT_FALSE(found.empty());
+  EXPECT_TRUE(found[0].reproduces);
+  EXPECT_EQ(found[0].convention.name, "mirrored left to right");
+  mirrored.values[7] = 71;  // the second picture is another
+  EXPECT_FALSE(ExplainPicture(two, mirrored, StageInfo(), DType::kU8)[0].reproduces);
 }
 
 TEST(Suppression, SetsAreComparedWithoutTheirOrder) {

@@ -117,6 +117,22 @@ TEST_F(StageTest, TheGuiltyStageIsNamedAndTheRestInherits) {
   EXPECT_NE(FormatStageJson(*decode).find("\"first_guilty\": 0"), std::string::npos);
 }
 
+TEST_F(StageTest, AnotherSizeOfTheSameCropIsIntroduced) {
+  const Tensor image = Bytes({4, 4, 3}, 5);
+  Tensor small = Tensor::Create(DType::kU8, {2, 2, 3}).value();
+  for (int64_t h = 0; h < 2; ++h) std::copy_n(image.data<uint8_t>() + h * 12, 6, small.data<uint8_t>() + h * 6);
+  WriteSample(path("a"), kTwoStages, {image, Part(image, 0, 0)});
+  std::string manifest = kTwoStages;
+  manifest.replace(manifest.find("[3, 3, 3]"), 9, "[2, 2, 3]");
+  WriteSample(path("b"), manifest, {image, small});
+  const auto report = DiffStages(path("a"), path("b"));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->different, 1);
+  EXPECT_EQ(report->samples[0].rows[1].verdict, StageVerdict::kIntroduced);
+  EXPECT_NE(report->samples[0].rows[1].cause.find("the size: the original's is 3 x 3"), std::string::npos)
+      << report->samples[0].rows[1].cause;
+}
+
 TEST_F(StageTest, StagesOfOtherNamesArePairedByKind) {
   const Tensor image = Bytes({4, 4, 3}, 5);
   WriteSample(path("a"), kTwoStages, {image, Part(image, 0, 0)});
@@ -223,7 +239,22 @@ TEST_F(StageTest, DetectionsOfCocoAreComparedImageByImage) {
   const auto moved = DiffStages(path("b.json"), path("moved.json"));
   ASSERT_TRUE(moved.ok()) << moved.status().message();
   EXPECT_EQ(moved->different, 1);  // half of the box: an IoU of 0.5 is no partner
-  for (const char* broken : {"[1]", "{}", "[", R"([{"image_id": 1, "category_id": 1, "score": 1}])",
+  write("none.json", "[]");
+  const auto none = DiffStages(path("none.json"), path("none.json"));
+  ASSERT_TRUE(none.ok()) << none.status().message();
+  EXPECT_TRUE(none->both_empty);
+  EXPECT_EQ(FormatStageSummary(*none), "ALIGNED: neither list has a detection\n");
+  write("annotated.json", R"({"annotations": [{"image_id": 7, "category_id": 1, "bbox": [10, 20, 30, 40]}]})");
+  const auto unscored = DiffStages(path("b.json"), path("annotated.json"));
+  ASSERT_TRUE(unscored.ok()) << unscored.status().message();
+  EXPECT_EQ(unscored->aligned, 1);
+  EXPECT_EQ(unscored->notes, std::vector<std::string>{"one side has no scores: they are not compared"});
+  for (const char* broken : {"[1]",
+                             R"({"annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1},
+                                                 {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]})",
+                             R"({"annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]},
+                                                 {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1}]})",
+                             "{}", "[", R"([{"image_id": 1, "category_id": 1, "score": 1}])",
                              R"([{"image_id": 1, "bbox": [1, 2, 3, 4], "score": 1}])",
                              R"([{"image_id": 1, "category_id": 1, "bbox": [1e300, 2, 3, 4], "score": 1}])",
                              R"([{"image_id": 1, "category_id": 16777217, "bbox": [1, 2, 3, 4], "score": 1}])",

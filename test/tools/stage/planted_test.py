@@ -25,7 +25,8 @@ def write(folder, stages):
     import numpy as np
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    dtypes = {"uint8": "u8", "int8": "i8", "float16": "f16", "float32": "f32", "float64": "f64", "int64": "i64"}
+    dtypes = {"uint8": "u8", "int8": "i8", "float16": "f16", "float32": "f32", "float64": "f64", "int64": "i64",
+              "uint16": "u16", "int32": "i32"}
     files = []
     for index, (name, array, fields) in enumerate(stages):
         file = f"{index:05}.npy"
