@@ -29,13 +29,27 @@ Convention ThenSwapped(const Convention& convention) {
   return both;
 }
 
-// Whether the convention is of the library that the stage says it was computed with.
-bool IsNamed(const Convention& convention, const StageInfo& info) {
-  const std::string library = Lower(info.library), name = Lower(convention.name);
-  for (const char* word : {"opencv", "pillow", "torch", "tensorflow", "tflite"}) {
-    if (library.find(word) != std::string::npos && name.find(word) != std::string::npos) return true;
+// Whether the stage's parameter "method" is a word of the name.
+bool SaysMethod(const StageInfo& info, const std::string& name) {
+  const StageValue* method = info.Find("method");
+  if (method == nullptr || !method->is_text || method->text.empty()) return false;
+  const std::string word = Lower(method->text);
+  const auto in_word = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  for (size_t at = name.find(word); at != std::string::npos; at = name.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !in_word(name[at - 1])) && (end == name.size() || !in_word(name[end]))) return true;
   }
   return false;
+}
+
+// How much of what the stage says of itself the convention is: its library, its method.
+int RankOfSaid(const Convention& convention, const StageInfo& info) {
+  const std::string library = Lower(info.library), name = Lower(convention.name);
+  int rank = SaysMethod(info, name) ? 2 : 0;
+  for (const char* word : {"opencv", "pillow", "torch", "tensorflow", "tflite"}) {
+    if (library.find(word) != std::string::npos && name.find(word) != std::string::npos) return rank + 1;
+  }
+  return rank;
 }
 
 void Try(const Convention& convention, const Picture& before, const Picture& after, const PictureTarget& target,
@@ -142,8 +156,9 @@ namespace {
 void SortByFit(const StageInfo& info, std::vector<Explained>* found) {
   std::stable_sort(found->begin(), found->end(), [&info](const Explained& a, const Explained& b) {
     if (a.reproduces != b.reproduces) return a.reproduces;
-    const bool of_a = a.reproduces && IsNamed(a.convention, info), of_b = b.reproduces && IsNamed(b.convention, info);
-    if (of_a != of_b) return of_a;
+    const int rank_a = a.reproduces ? RankOfSaid(a.convention, info) : 0;
+    const int rank_b = b.reproduces ? RankOfSaid(b.convention, info) : 0;
+    if (rank_a != rank_b) return rank_a > rank_b;
     return a.difference.sum_abs < b.difference.sum_abs;
   });
   NoteTies(found);

@@ -32,8 +32,8 @@ double ReplayBound(const Picture& after, DType dtype);
 bool Reproduces(const Convention& convention, const PictureDifference& difference, const Picture& before,
                 const Picture& after, DType dtype);
 
-// The best first: those that reproduce, the fewest differing values first; then the nearest. Among equals the library
-// goes first that the stage names.
+// The best first: those that reproduce, of these the method or library that the stage names, then the fewest differing
+// values; then the nearest.
 // `alone`: one convention, no frame around it and nothing behind it.
 std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype,
                                       bool alone = false);

@@ -337,7 +337,7 @@ std::string CvCode(const char* method) {
 }  // namespace
 
 void AddResizeOpenCv(std::vector<Convention>* list) {
-  list->push_back({"OpenCV's INTER_LINEAR", "OpenCV INTER_LINEAR", CvCode("INTER_LINEAR"), CvLinear, 0.02});
+  list->push_back({"OpenCV's INTER_LINEAR", "OpenCV INTER_LINEAR", CvCode("INTER_LINEAR"), CvLinear, 0.02, true});
   list->push_back(
       {"OpenCV's INTER_LINEAR_EXACT", "OpenCV INTER_LINEAR_EXACT", CvCode("INTER_LINEAR_EXACT"), CvLinearExact});
   list->push_back({"OpenCV's INTER_AREA", "OpenCV INTER_AREA", CvCode("INTER_AREA"), CvArea, 0.001});
@@ -345,7 +345,7 @@ void AddResizeOpenCv(std::vector<Convention>* list) {
                    [](const Picture& before, const PictureTarget& target) {
                      return ResizeByTaps(before, target, CubicTaps, Rows::kFloat);
                    },
-                   0.02});
+                   0.02, true});
   list->push_back({"OpenCV's INTER_CUBIC in whole numbers (no vector code)", "OpenCV INTER_CUBIC",
                    CvCode("INTER_CUBIC"),
                    [](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
@@ -356,7 +356,7 @@ void AddResizeOpenCv(std::vector<Convention>* list) {
                    [](const Picture& before, const PictureTarget& target) {
                      return ResizeByTaps(before, target, LanczosTaps, Rows::kExact);
                    },
-                   0.001});
+                   0.001, true});
 }
 
 }  // namespace plumb

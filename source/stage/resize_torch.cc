@@ -147,7 +147,7 @@ void AddResizeTorch(std::vector<Convention>* list) {
                    [](const Picture& before, const PictureTarget& target) {
                      return ByFormula(before, target, Place::kHalfPixel, Method::kCubic, ByteRule::kRound, false);
                    },
-                   kTies});
+                   kTies, true});
   list->push_back(
       {"bilinear with antialias in floats (PyTorch)", "torchvision bilinear antialias=True",
        "torch.nn.functional.interpolate(x, (h, w), mode='bilinear', antialias=True)",

@@ -40,7 +40,8 @@ class SampleDiff {
   Result<Values> Load(int i, int j);
   void Measure(const Values& values, int i, int j, StageRow* row) const;
   double Bound(const Values& values, const StageRow& row, int i) const;
-  bool HadTheSame(int i, int j) const;
+  // `exactly`: in every bit; else within their rounding.
+  bool HadTheSame(int i, int j, bool exactly) const;
   Status JudgeRow(const Values& values, int i, int j, bool same_before, StageRow* row);
   Status JudgeNetwork(const Values& values, int i, int j, bool same_before, StageRow* row);
   void JudgeByReplay(const Values& values, int i, int j, bool same_before, StageRow* row);

@@ -48,7 +48,7 @@ void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_bef
   }
   const bool comparable = values.original_picture.has_value() && values.port_picture.has_value() &&
                           ComparePictures(*values.original_picture, *values.port_picture).comparable;
-  if (same_way && same_before && comparable) {
+  if (same_way && comparable && HadTheSame(i, j, false)) {
     row->verdict = StageVerdict::kAligned;
     row->reason = ours->convention.name == theirs->convention.name
                       ? fmt::format("within what builds of it differ by: {}", ours->convention.name)
@@ -74,8 +74,8 @@ void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_bef
     const PictureDifference own = ComparePictures(*replayed, *values.port_picture);
     row->has_own = own.comparable;
     row->max_own = own.max_abs;
-    const Picture& read = before.has_value() ? *before : *values.port_picture;
-    if (own.comparable && Reproduces(ours->convention, own, read, *values.port_picture, values.port.dtype())) {
+    const Picture& from = before.has_value() ? *before : *values.port_picture;
+    if (own.comparable && Reproduces(ours->convention, own, from, *values.port_picture, values.port.dtype())) {
       row->verdict = StageVerdict::kInherited;
       return;
     }
