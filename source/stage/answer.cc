@@ -19,6 +19,7 @@ constexpr double kSameOverlap = 0.99;
 // Rows of numbers; a set may be empty.
 std::optional<Picture> SetOf(const Tensor& tensor) {
   if (tensor.shape().rank() == 2 && tensor.NumElements() == 0) return MakePicture(0, tensor.shape()[1], 1, false);
+  if (tensor.shape().rank() == 3 && tensor.shape()[0] == 1) return PictureOf(tensor, LayoutOf(tensor.shape(), "NHW"));
   return PictureOf(tensor, LayoutOf(tensor.shape(), "HW"));
 }
 

@@ -3,6 +3,8 @@
 // picture of one channel, as wide as a row is long.
 //   corners x1 y1 x2 y2; centre cx cy w h; corner and size x y w h (COCO's). "Inclusive": x2 = x1 + w - 1, as in code
 //   that counts pixels (Fast R-CNN's).
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -68,19 +70,26 @@ Convention FormRow(const FormWords& from, const FormWords& to, bool inclusive) {
           }};
 }
 
+constexpr int kAllDecimals = 9;
+
 // Values of the answer that were rounded for a file: boxes to 3 decimals, scores to 5.
-Convention RoundedRow(const char* name, double digits_of_boxes, double digits_of_scores) {
+Convention RoundedRow(int of_boxes, int of_scores) {
+  std::string name = of_boxes == 0 ? "boxes rounded to whole pixels"
+                                   : fmt::format("boxes rounded to {} decimal{}", of_boxes, of_boxes > 1 ? "s" : "");
+  if (of_scores < kAllDecimals) name += fmt::format(", scores to {}", of_scores);
+  const double scales[] = {std::pow(10.0, of_boxes), std::pow(10.0, of_scores)};
+  const bool scored = of_scores < kAllDecimals;
   return {name, name, "",
-          [digits_of_boxes, digits_of_scores](const Picture& before,
-                                              const PictureTarget& target) -> std::optional<Picture> {
-            if (!AreRows(before, target)) return std::nullopt;
+          [scored, of_box = scales[0], of_score = scales[1]](const Picture& before,
+                                                             const PictureTarget& target) -> std::optional<Picture> {
+            if (!AreRows(before, target) || (scored && before.width < 5)) return std::nullopt;
             Picture after = before;
-            for (size_t i = 0; i < after.values.size(); ++i) {
-              const auto column = static_cast<int64_t>(i) % after.width;
-              const double scale = std::pow(10.0, column < 4 ? digits_of_boxes : digits_of_scores);
-              if (column > 4) continue;
-              after.values[i] =
-                  static_cast<float>(std::nearbyint(static_cast<double>(after.values[i]) * scale) / scale);
+            for (int64_t h = 0; h < before.height; ++h) {
+              for (int64_t column = 0; column < std::min<int64_t>(before.width, scored ? 5 : 4); ++column) {
+                const double scale = column < 4 ? of_box : of_score;
+                float& value = after.Row(h)[column];
+                value = static_cast<float>(std::nearbyint(static_cast<double>(value) * scale) / scale);
+              }
             }
             return after;
           }};
@@ -95,8 +104,9 @@ void AddBoxes(std::vector<Convention>* list) {
       for (const bool inclusive : {false, true}) list->push_back(FormRow(from, to, inclusive));
     }
   }
-  list->push_back(RoundedRow("boxes rounded to whole pixels", 0, 9));
-  list->push_back(RoundedRow("boxes rounded to 3 decimals, scores to 5", 3, 5));
+  for (const int of_boxes : {0, 1, 2, 3, 4}) {
+    for (const int of_scores : {kAllDecimals, 2, 3, 4, 5, 6}) list->push_back(RoundedRow(of_boxes, of_scores));
+  }
 }
 
 double BoxOverlap(const float* a, const float* b, float pixel) {

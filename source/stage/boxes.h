@@ -11,6 +11,8 @@
 namespace plumb {
 
 void AddBoxes(std::vector<Convention>* list);
+// Boxes moved and scaled along either axis, as found in them.
+std::vector<Convention> FindBoxLines(const Picture& before, const Picture& after);
 // Intersection over union of corners; `pixel` 1: inclusive ones.
 double BoxOverlap(const float* a, const float* b, float pixel);
 

@@ -202,6 +202,7 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
     try_all(info.kind == "text" ? FindText(before, after, info) : rows ? BoxConventions() : AllConventions());
   const bool same_size = before.height == after.height && before.width == after.width;
   if (!known() && !alone) try_all(FindSuppression(before, after, info));
+  if (!known() && rows) try_all(FindBoxLines(before, after));
   if (!known() && !rows && before.channels == after.channels) try_all(FindAffine(before, after, info, dtype));
   if (!known() && !alone && !rows && !same_size && before.bytes == after.bytes)
     try_all(FindLetterbox(before, after, dtype));

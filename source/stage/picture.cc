@@ -52,6 +52,8 @@ PictureLayout LayoutOf(const Shape& shape, const std::string& words) {
 
 PictureLayout LayoutOf(const StageRecord& stage) {
   const PictureLayout layout = LayoutOf(stage.shape, stage.info.layout);
+  const bool rows = (stage.kind == "boxes" || stage.kind == "detections") && stage.shape.rank() == 3;
+  if (rows && stage.shape[0] == 1) return LayoutOf(stage.shape, "NHW");
   const bool masks = stage.kind == "mask" && stage.shape.rank() == 3 && stage.info.layout.empty();
   return masks && (!layout.ok || stage.reads.size() > 1) ? LayoutOf(stage.shape, "NHW") : layout;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "stage/decode.h"
+#include "stage/several.h"
 
 namespace plumb {
 namespace {
@@ -82,11 +83,15 @@ const StageSide::Found& StageSide::Search(int index) {
   const std::optional<Picture> after = AsPicture(index);
   if (!after.has_value()) return found;
   std::vector<Explained> all;
-  if (stage(index).reads.size() > 1) return found;  // nothing that is known reads two
-  if (Before(index) < 0) {
+  const size_t reads = stage(index).reads.size();
+  if (reads == 0) {
     all = ExplainDecode(stage(index), *after);
-  } else if (const std::optional<Picture> before = AsPicture(Before(index))) {
+  } else if (const std::optional<Picture> before = AsPicture(Before(index)); reads == 1 && before.has_value()) {
     all = ExplainPicture(*before, *after, stage(index).info, stage(index).dtype);
+  }
+  if (reads > 0 && (all.empty() || !all[0].reproduces)) {
+    const std::vector<Explained> several = ExplainSeveral(ReadBy(index), *after, stage(index).info, stage(index).dtype);
+    if (all.empty() || (!several.empty() && several[0].reproduces)) all = several;
   }
   if (all.empty()) return found;
   if (all[0].reproduces) {
@@ -97,16 +102,18 @@ const StageSide::Found& StageSide::Search(int index) {
   return found;
 }
 
-std::optional<Picture> StageSide::Replayed(const plumb::Convention& convention, int index) {
-  if (convention.of_several) {
-    std::vector<Tensor> read;
-    for (const int place : stage(index).reads) {
-      const auto values = Values(place);
-      if (!values.ok()) return std::nullopt;
-      read.push_back(*values);
-    }
-    return convention.of_several(read, TargetOf(index));
+std::vector<Tensor> StageSide::ReadBy(int index) {
+  std::vector<Tensor> read;
+  for (const int place : stage(index).reads) {
+    const auto values = Values(place);
+    if (!values.ok()) return {};
+    read.push_back(*values);
   }
+  return read;
+}
+
+std::optional<Picture> StageSide::Replayed(const plumb::Convention& convention, int index) {
+  if (convention.of_several) return convention.of_several(ReadBy(index), TargetOf(index));
   const std::optional<Picture> before = AsPicture(Before(index));
   return before.has_value() ? convention.run(*before, TargetOf(index)) : std::nullopt;
 }

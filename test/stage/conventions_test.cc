@@ -11,6 +11,7 @@
 #include "stage/explain.h"
 #include "stage/masks.h"
 #include "stage/resample.h"
+#include "stage/several.h"
 #include "stage/size.h"
 
 namespace plumb {
@@ -180,6 +181,60 @@ TEST(Suppression, SetsAreComparedWithoutTheirOrder) {
   const auto fewer = CompareDetections(a, Picture{1, 5, 1, false, {0, 0, 10, 10, 0.9f}});
   ASSERT_TRUE(fewer.has_value());
   EXPECT_EQ(fewer->only_a, 1);
+}
+
+Tensor Filled(const Shape& shape, const std::vector<float>& values) {
+  Tensor tensor = Tensor::Create(DType::kF32, shape).value();
+  std::copy(values.begin(), values.end(), tensor.data<float>());
+  return tensor;
+}
+
+std::string BestOf(const std::vector<Tensor>& read, const Picture& after, const char* kind) {
+  StageInfo info;
+  info.kind = kind;
+  const auto found = ExplainSeveral(read, after, info, DType::kF32);
+  return found.empty() || !found[0].reproduces ? "" : found[0].convention.name;
+}
+
+TEST(Several, MasksAreCutFromSumsOfPrototypes) {
+  // One prototype of 2 x 2, two masks of factors 1 and -1; the box of the first holds the left column.
+  const std::vector<Tensor> read = {Filled({2, 1}, {1, -1}), Filled({1, 2, 2}, {3, 2, -1, -2}),
+                                    Filled({2, 4}, {0, 0, 1, 2, 0, 0, 2, 2})};
+  const Picture boxed = {2, 2, 1, false, {1, 0, 0, 0, 0, 0, 1, 1}, 2},
+                whole = {2, 2, 1, false, {1, 1, 0, 0, 0, 0, 1, 1}, 2};
+  EXPECT_EQ(BestOf(read, boxed, "mask"), "masks of prototypes: sigmoid, cropped to the box, > 0.5");
+  EXPECT_EQ(BestOf(read, whole, "mask"), "masks of prototypes: sigmoid, not cropped, > 0.5");
+  EXPECT_EQ(BestOf({read[1], read[2], read[0]}, boxed, "mask"), BestOf(read, boxed, "mask"));  // in any order
+  EXPECT_EQ(BestOf({read[0], read[0]}, boxed, "mask"), "");
+  EXPECT_EQ(BestOf({Filled({3, 1}, {1, 1, 1}), read[1]}, boxed, "mask"), "");  // three factors, two masks
+}
+
+TEST(Several, BoxesAreDecodedFromCells) {
+  // One stride of 16 on 32 x 32: four cells; the sides of each are half a stride away.
+  const Tensor rows = Filled({4, 4}, std::vector<float>(16, 0.5f));
+  const Picture from_middle = {4, 4, 1, false, {0, 0, 16, 16, 16, 0, 32, 16, 0, 16, 16, 32, 16, 16, 32, 32}};
+  EXPECT_EQ(BestOf({rows}, from_middle, "boxes"),
+            "boxes decoded from distances to the sides (FCOS, YOLOv8), as corners");
+  Picture from_corner = from_middle;
+  for (float& value : from_corner.values) value -= 8;
+  EXPECT_EQ(BestOf({rows}, from_corner, "boxes"),
+            "boxes decoded from distances to the sides (FCOS, YOLOv8), half a cell before, as corners");
+  const Tensor anchors = Filled({4, 4}, {8, 8, 16, 16, 24, 8, 16, 16, 8, 24, 16, 16, 24, 24, 16, 16});
+  EXPECT_EQ(BestOf({Filled({4, 4}, std::vector<float>(16, 0.0f)), anchors}, from_middle, "boxes"),
+            "boxes decoded from SSD's shifts of anchors (variances 0.1 and 0.2), as corners");
+}
+
+TEST(Boxes, ALetterboxIsUndone) {
+  const Picture before = {3, 4, 1, false, {10, 22, 30, 52, 40, 32, 60, 92, 5, 17, 45, 112}};
+  Picture after = before;
+  for (size_t i = 0; i < 12; ++i) after.values[i] = (before.values[i] - (i % 2 == 1 ? 12.0f : 0.0f)) / 0.5f;
+  ASSERT_EQ(FindBoxLines(before, after).size(), 1u);
+  EXPECT_EQ(FindBoxLines(before, after)[0].name, "boxes at x / 0.5, (y - 12) / 0.5");
+  for (float& value : after.values) value = std::min(value, 100.0f);
+  EXPECT_EQ(FindBoxLines(before, after)[0].name,
+            "boxes at x / 0.5 cut off at 0 and 100, (y - 12) / 0.5 cut off at 0 and 100");
+  after.values[0] = 33;
+  EXPECT_TRUE(FindBoxLines(before, after).empty());
 }
 
 TEST(Explain, NamesTheLineOfANormalisation) {

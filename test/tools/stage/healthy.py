@@ -5,7 +5,9 @@ import io
 
 import numpy as np
 
-from planted import MEAN, STD, candidates, picture, suppress
+from planted import MEAN, STD, picture
+from planted_answers import before as before_answers
+from planted_answers import candidates, prototype_masks, shifted, suppress
 
 
 def pipelines():
@@ -100,7 +102,35 @@ def pipelines():
         ("top-5 by NumPy and torch", after("topk", np.argsort(-logits[0])[:5], logits),
          after("topk", torch.topk(torch.from_numpy(logits[0]), 5).indices.numpy(), logits)),
     ]
-    return table
+    return table + several(cv2)
+
+
+def several(cv2):
+    """Stages that read more than one."""
+    def of(name, reads, values):
+        stages = [(part, array, {}) for part, array in reads.items()]
+        return [*stages, (name, values, {"parameters": {"of": ", ".join(reads)}})]
+
+    def by_opencv(x):
+        """process_mask with cv2.resize, mask by mask."""
+        sums = np.tensordot(x["coefficients"].astype(np.float64), x["prototypes"], 1)
+        done = []
+        for scores, box in zip(1 / (1 + np.exp(-sums)), x["boxes"] / 4):
+            y, across = np.mgrid[:scores.shape[0], :scores.shape[1]]
+            inside = (across >= box[0]) & (across < box[2]) & (y >= box[1]) & (y < box[3])
+            size = scores.shape[1] * 4, scores.shape[0] * 4
+            done.append(cv2.resize((scores * inside).astype(np.float32), size) > 0.5)
+        return np.stack(done).astype(np.uint8)
+    masks, rows = before_answers("prototypes_mask", picture), before_answers("boxes_shifts", picture)
+    wide = {name: values.astype(np.float64) for name, values in rows.items()}
+    images = np.stack([picture(90, 120), picture(90, 120, seed=2)])
+    return [("masks of prototypes by PyTorch and OpenCV", of("masks", masks, prototype_masks()(masks)),
+             of("masks", masks, by_opencv(masks))),
+            ("boxes of anchors in float32 and float64", of("boxes", rows, shifted(rows)),
+             of("boxes", rows, shifted(wide))),
+            ("a batch normalised in float32 and float64",
+             [("before", images, {}), ("normalise", (images.astype(np.float32) / 255 - MEAN) / STD, {})],
+             [("before", images, {}), ("normalise", (images / 255.0 - MEAN.astype(np.float64)) / STD, {})])]
 
 
 SEED = 22  # of forty classes whose best is another one in the port

@@ -6,6 +6,8 @@ is what the cause must say of the port. Rows of packages that are missing are le
 """
 import numpy as np
 
+import planted_answers
+
 MEAN, STD = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
 SIZE = (224, 200)  # height, width
 
@@ -334,104 +336,52 @@ def jpegs(modules, folder):
         ("decode:plain.jpg", decode("plain.jpg"), fast(fastupsample=False, fastdct=True), "ifast DCT and smooth")]
 
 
-def candidates():
-    rng = np.random.default_rng(3)
-    centres = rng.uniform(60, 400, (40, 2)).repeat(5, 0) + rng.normal(0, 9, (200, 2))
-    sizes = rng.uniform(30, 70, (40, 2)).repeat(5, 0) * rng.uniform(0.8, 1.25, (200, 2))
-    rows = np.concatenate([centres - sizes / 2, centres + sizes / 2, rng.uniform(0.05, 0.99, (200, 1)),
-                           rng.integers(0, 3, (200, 1))], 1)
-    return rows.astype(np.float32)
-
-
-def suppress(threshold=0.5, score=0.0, by_class=True, pixel=0.0, most=0):
-    def run(rows):
-        order = [i for i in np.argsort(-rows[:, 4], kind="stable") if rows[i, 4] > score]
-        kept = []
-        for i in order:
-            def overlap(k):
-                low, high = np.maximum(rows[i, :2], rows[k, :2]), np.minimum(rows[i, 2:4], rows[k, 2:4])
-                shared = np.prod(np.maximum(high - low + pixel, 0), dtype=np.float64)
-                area = [np.prod(rows[n, 2:4] - rows[n, :2] + pixel, dtype=np.float64) for n in (i, k)]
-                return shared / (sum(area) - shared)
-            if all((by_class and rows[i, 5] != rows[k, 5]) or overlap(k) <= threshold for k in kept):
-                kept.append(i)
-        return rows[kept[:most] if most else kept]
-    return run
-
-
-def suppressions():
-    base = suppress()
-    return [("nms", base, suppress(0.3), "IoU > 0.3"), ("nms", base, suppress(0.7), "IoU > 0.7"),
-            ("nms", base, suppress(0.45), "IoU > 0.45"),
-            ("nms", base, suppress(by_class=False), "NMS of all classes together"),
-            ("nms", base, suppress(score=0.25), "score > 0.25"), ("nms", base, suppress(score=0.5), "score > 0.5"),
-            ("nms", base, suppress(most=20), "at most 20"),
-            ("nms", base, suppress(0.3, by_class=False), "NMS of all classes together, IoU > 0.3")]
-
-
-def boxes():
-    def corners(x):
-        return np.concatenate([x[:, :2] - x[:, 2:] / 2, x[:, :2] + x[:, 2:] / 2], 1)
-
-    def sizes(x):
-        return np.concatenate([x[:, :2], x[:, :2] + x[:, 2:]], 1)
-
-    def inclusive(x):
-        return corners(x) - np.float32([0, 0, 1, 1])
-    return [("boxes", corners, sizes, "boxes of corner and size (x, y, w, h) as corners"),
-            ("boxes", corners, inclusive, "inclusive"), ("boxes", corners, lambda x: x, "the values as they are"),
-            ("boxes", sizes, corners, "boxes of centre and size (cx, cy, w, h) as corners")]
-
-
-def masks(modules):
-    def over(threshold, one=1):
-        return lambda x: ((x > threshold) * one).astype(np.uint8)
-    at_least = lambda x: (x >= 0.5).astype(np.uint8)  # noqa: E731
-    largest = lambda x: x.argmax(axis=-1).astype(np.uint8)  # noqa: E731
-    table = [("mask", over(0.5), over(0.0), "values > 0"), ("mask", over(0.5), at_least, "values >= 0.5"),
-             ("mask", at_least, over(0.3, 255), "values > 0.3"),
-             ("mask_classes", largest, lambda x: (x[..., 1] > 0.5).astype(np.uint8), "nothing that Plumb knows"),
-             ("mask_classes", lambda x: largest(x[..., ::-1]), largest, "a mask of the largest channel")]
+def sizes(modules):
+    """The same resize, letterbox or crop of another size."""
     if "cv2" not in modules:
-        return table
+        return []
     import cv2
 
-    def resized(method, cut_first=False):
+    def ratio(height, width):
+        return lambda x: cv2.resize(x, (width, height))
+
+    def framed(side=320, stride=0):
         def make(x):
-            if cut_first:
-                return cv2.resize((x > 0.5).astype(np.uint8), (96, 80), interpolation=method)
-            return (cv2.resize(x, (96, 80), interpolation=method) > 0.5).astype(np.uint8)
+            width, height = 320 if stride else side, round(x.shape[0] * side / x.shape[1])
+            tall = -(-height // stride) * stride if stride else side
+            after = np.full((tall, width, 3), 114, np.uint8)
+            top = round((tall - height) / 2 - 0.1)
+            after[top:top + height] = cv2.resize(x, (width, height))
+            return after
         return make
-    base = resized(cv2.INTER_LINEAR)
-    return [*table, ("mask_resized", base, resized(cv2.INTER_CUBIC), "INTER_CUBIC, then a mask of values > 0.5"),
-            ("mask_resized", base, resized(cv2.INTER_NEAREST, True), "NEAREST, then a mask of values > 0.5"),
-            ("mask_resized", resized(cv2.INTER_NEAREST, True), base, "then a mask of values > 0.5")]
+    short = ratio(256, int(256 * 640 / 427))
+    return [("resize_ratio", short, ratio(256, round(256 * 640 / 427)), "short side 256, the long one rounded"),
+            ("resize_ratio", short, ratio(171, 256), "long side 256, the short one rounded"),
+            ("resize_ratio", short, ratio(256, 256), "a square of 256"),
+            ("resize_ratio", short, ratio(224, 335), "short side 224, the long one cut off"),
+            ("crop", lambda x: x[38:262, 89:313], lambda x: x[22:278, 73:329], "a square of 256"),
+            ("letterbox_ratio", framed(), framed(stride=32), "a rectangle, sides multiples of 32"),
+            ("letterbox_ratio", framed(stride=32), framed(stride=64), "a rectangle, sides multiples of 64"),
+            ("letterbox_ratio", framed(), framed(352), "a square of 352")]
 
 
-def decoded(blank=0, repeats=False, blanks=False, first=False, less=0):
-    """Greedy CTC, with the usual mistakes."""
-    def decode(x):
-        path = x.argmax(axis=-1)
-        if first:
-            path = path[path != blank]
-        if not repeats:
-            path = path[np.r_[True, path[1:] != path[:-1]]]
-        return ((path if blanks else path[path != blank]) - less).astype(np.int64)
-    return decode
+def batches(modules):
+    """Each picture of a batch by itself."""
+    if not {"cv2", "PIL"} <= modules:
+        return []
 
-
-def texts():
-    right = decoded()
-    return [("text", right, decoded(repeats=True), "repeats not made one"),
-            ("text", right, decoded(blanks=True), "blanks not removed"),
-            ("text", right, decoded(first=True), "blanks removed before repeats are made one"),
-            ("text", right, decoded(blank=9), "blank 9"), ("text", right, decoded(less=1), "each number 1 less")]
+    def each(one):
+        return lambda x: np.stack([one(np.ascontiguousarray(picture)) for picture in x])
+    return [("batch_resize", each(pil("BILINEAR")), each(cv("INTER_LINEAR")), "INTER_LINEAR"),
+            ("batch_resize", each(cv("INTER_AREA")), each(pil("BICUBIC")), "Pillow's antialiased BICUBIC"),
+            ("batch_crop", lambda x: x[:, 13:77, 28:92], lambda x: x[:, :64, :64], "a crop of the top left"),
+            ("batch_normalise", norm(MEAN, STD), norm(0.5, 0.5), "mean 0.5 and std 0.5")]
 
 
 def rows(modules, folder):
     return [*resizes(modules), *float_resizes(modules), *crops(), *orders(), *greys(modules), *alphas(),
             *frames(modules), *normalisations(), *quantisations(), *scores(), *letterboxes(modules),
-            *jpegs(modules, folder), *suppressions(), *boxes(), *masks(modules), *texts()]
+            *jpegs(modules, folder), *sizes(modules), *batches(modules), *planted_answers.rows(modules)]
 
 
 def before(stage):
@@ -452,17 +402,10 @@ def before(stage):
         return picture(64, 65)
     if stage == "scores":
         return np.random.default_rng(4).normal(0, 3, (1, 100)).astype(np.float32)
-    if stage == "nms":
-        return candidates()
-    if stage == "boxes":
-        return np.random.default_rng(6).uniform(20, 200, (50, 4)).astype(np.float32)
-    if stage in ("mask", "mask_resized"):
-        return np.floor(picture(28, 36)[..., 0] / np.float32(4)) / 64 - np.float32(0.125)
-    if stage == "mask_classes":
-        return picture(28, 36) / np.float32(256)
-    if stage == "text":
-        steps = np.random.default_rng(8).integers(0, 10, 60).repeat(2)
-        steps[20:26] = [4, 4, 0, 0, 4, 4]  # a blank between equal ones
-        noise = np.random.default_rng(9).normal(0, 1, (120, 10)).astype(np.float32)
-        return noise + 9 * np.eye(10, dtype=np.float32)[steps]
+    if stage.partition("_")[0] in ("nms", "boxes", "mask", "text", "prototypes"):
+        return planted_answers.before(stage, picture)
+    if stage.startswith("batch"):
+        return np.stack([picture(90, 120), picture(90, 120, seed=2)])
+    if stage in ("resize_ratio", "letterbox_ratio"):
+        return picture(427, 640)
     return picture()

@@ -48,13 +48,17 @@ def plant(work, row):
     fields = {"parameters": {"file": str(work / file)}} if file else {}
     sides = []
     for side, compute in (("original", original), ("port", port)):
-        stages = [] if before is None else [("before", before, {})]
+        if isinstance(before, dict):
+            stages = [(part, values, {}) for part, values in before.items()]
+            fields = {"parameters": {"of": ", ".join(before)}}
+        else:
+            stages = [] if before is None else [("before", before, {})]
         sides.append(write(work / side, [*stages, (name, compute(before), fields)]))
     report = plumbnn.stage_diff(*sides)
     guilty = report.first_guilty
     if guilty is None or guilty["stage"] != name:
         return f"no guilty stage: {report.summary.strip()}", False
-    says = guilty["port_does"] or guilty["cause"]
+    says = f"{guilty['port_does']}; {guilty['cause'].rpartition('the port')[2]}"
     return says, words in says
 
 
