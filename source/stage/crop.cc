@@ -17,7 +17,9 @@ int64_t First(int64_t) { return 0; }
 int64_t Last(int64_t rest) { return rest; }
 
 bool IsPart(const Picture& before, const PictureTarget& target) {
-  return before.channels == target.channels && before.height >= target.height && before.width >= target.width;
+  const bool smaller = before.height > target.height || before.width > target.width;
+  return smaller && before.channels == target.channels && before.height >= target.height &&
+         before.width >= target.width;
 }
 
 Convention CropRow(const char* name, const char* code, OffsetOf offset) {

@@ -29,6 +29,10 @@ void HalfTurn(const Picture& before, int64_t* row, int64_t* column) {
   *column = before.width - 1 - *column;
 }
 void Transpose(const Picture&, int64_t* row, int64_t* column) { std::swap(*row, *column); }
+void Transverse(const Picture& before, int64_t* row, int64_t* column) {
+  std::swap(*row, *column);
+  HalfTurn(before, row, column);
+}
 void Clockwise(const Picture& before, int64_t* row, int64_t* column) {
   const int64_t from_row = before.height - 1 - *column;
   *column = *row;
@@ -100,6 +104,8 @@ void AddOrder(std::vector<Convention>* list) {
   list->push_back(MovedRow("upside down", "x = x[::-1]", false, UpsideDown));
   list->push_back(MovedRow("turned by 180 degrees", "x = x[::-1, ::-1]", false, HalfTurn));
   list->push_back(MovedRow("height and width exchanged", "x = x.transpose(1, 0, 2)", true, Transpose));
+  list->push_back(MovedRow("height and width exchanged and turned by 180 degrees",
+                           "image = ImageOps.exif_transpose(image)", true, Transverse));
   list->push_back(
       MovedRow("turned by 90 degrees clockwise", "image = ImageOps.exif_transpose(image)", true, Clockwise));
   list->push_back(

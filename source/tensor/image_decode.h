@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plumb/status.h"
 
@@ -33,8 +34,26 @@ struct JpegWays {
   bool fast_dct = false;       // the ifast inverse DCT for islow
   bool plain_colours = false;  // colours of half size are repeated, not smoothed ("fancy upsampling" off)
 };
+// The size of a JPEG of any colours: 4 channels are CMYK.
+Result<ImageSize> AnyJpegSize(std::string_view bytes, const std::string& file);
+// `size`: that of the file, or one that the decoder scales to (an eighth to seven eighths, rounded up); 1 channel of a
+// file of colours is its luma; 4 are the file's own CMYK.
 Status DecodeJpegWith(std::string_view bytes, const std::string& file, const ImageSize& size, const JpegWays& ways,
                       uint8_t* pixels);
+
+// A PNG in more ways than DecodePng has.
+struct PngWays {
+  bool indices = false;  // of a palette, not its colours
+  bool whole = false;    // 16 bits as they are; else their high byte
+};
+struct PngPixels {
+  ImageSize size;
+  std::vector<uint16_t> values;
+  int bits = 8;
+  bool palette = false;
+  double gamma = 0;  // what the file says; 0: nothing
+};
+Result<PngPixels> DecodePngWith(std::string_view bytes, const std::string& file, const PngWays& ways);
 
 }  // namespace plumb
 

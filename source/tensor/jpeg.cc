@@ -24,16 +24,21 @@ const unsigned char* Bytes(std::string_view bytes) { return reinterpret_cast<con
 
 }  // namespace
 
-Result<ImageSize> JpegSize(std::string_view bytes, const std::string& file) {
+Result<ImageSize> AnyJpegSize(std::string_view bytes, const std::string& file) {
   const TurboHandle handle(tjInitDecompress());
   int width = 0, height = 0, subsampling = 0, colors = 0;
   if (tjDecompressHeader3(handle.get(), Bytes(bytes), bytes.size(), &width, &height, &subsampling, &colors) != 0) {
     return JpegError(file, handle);
   }
-  if (colors == TJCS_CMYK || colors == TJCS_YCCK) {
+  const bool cmyk = colors == TJCS_CMYK || colors == TJCS_YCCK;
+  return ImageSize{width, height, colors == TJCS_GRAY ? 1 : cmyk ? 4 : 3};
+}
+
+Result<ImageSize> JpegSize(std::string_view bytes, const std::string& file) {
+  PLUMB_ASSIGN_OR_RETURN(const ImageSize size, AnyJpegSize(bytes, file));
+  if (size.channels == 4)
     return Status::NotSupported(file + " is a CMYK image; expected gray or RGB, convert it first");
-  }
-  return ImageSize{width, height, colors == TJCS_GRAY ? 1 : 3};
+  return size;
 }
 
 Status DecodeJpeg(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels) {
@@ -47,7 +52,7 @@ Status DecodeJpegWith(std::string_view bytes, const std::string& file, const Ima
   // bomb.
   const int flags = (ways.fast_dct ? TJFLAG_FASTDCT : TJFLAG_ACCURATEDCT) |
                     (ways.plain_colours ? TJFLAG_FASTUPSAMPLE : 0) | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS;
-  const int format = size.channels == 1 ? TJPF_GRAY : TJPF_RGB;
+  const int format = size.channels == 1 ? TJPF_GRAY : size.channels == 4 ? TJPF_CMYK : TJPF_RGB;
   if (tjDecompress2(handle.get(), Bytes(bytes), bytes.size(), pixels, static_cast<int>(size.width), 0,
                     static_cast<int>(size.height), format, flags) != 0) {
     return JpegError(file, handle);

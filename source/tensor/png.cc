@@ -23,13 +23,20 @@ class PngReader {
   PngReader& operator=(const PngReader&) = delete;
 
   // False after an error, which error() tells.
-  bool ReadHeader() {
+  bool ReadHeader(const PngWays* ways) {
     if (info_ == nullptr || setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_read_fn(png_, this, OnRead);
     png_set_user_limits(png_, 1 << 20, 1 << 20);
     png_read_info(png_, info_);
     bits_ = png_get_bit_depth(png_, info_);
-    png_set_expand(png_);  // palettes to rgb, fewer bits to 8, a transparent colour to alpha
+    palette_ = png_get_color_type(png_, info_) == PNG_COLOR_TYPE_PALETTE;
+    if (png_get_gAMA(png_, info_, &gamma_) == 0) gamma_ = 0;
+    if (ways != nullptr && ways->indices) {
+      png_set_packing(png_);
+    } else {
+      png_set_expand(png_);  // palettes to rgb, fewer bits to 8, a transparent colour to alpha
+    }
+    if (ways != nullptr && !ways->whole) png_set_strip_16(png_);
     png_set_interlace_handling(png_);
     png_read_update_info(png_, info_);
     return true;
@@ -45,6 +52,9 @@ class PngReader {
   }
 
   int bits() const { return bits_; }
+  bool palette() const { return palette_; }
+  double gamma() const { return gamma_; }
+  size_t row_bytes() const { return png_get_rowbytes(png_, info_); }
   ImageSize size() const {
     return {png_get_image_width(png_, info_), png_get_image_height(png_, info_), png_get_channels(png_, info_)};
   }
@@ -68,6 +78,8 @@ class PngReader {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   int bits_ = 0;
+  bool palette_ = false;
+  double gamma_ = 0;
   char error_[128] = "no memory";
 };
 
@@ -79,7 +91,7 @@ Status PngError(const std::string& file, const PngReader& reader) {
 
 Result<ImageSize> PngSize(std::string_view bytes, const std::string& file) {
   PngReader reader(bytes);
-  if (!reader.ReadHeader()) return PngError(file, reader);
+  if (!reader.ReadHeader(nullptr)) return PngError(file, reader);
   if (reader.bits() == 16) {
     return Status::NotSupported(file + " has 16 bits per channel; expected 8, convert it first");
   }
@@ -89,9 +101,28 @@ Result<ImageSize> PngSize(std::string_view bytes, const std::string& file) {
 Status DecodePng(std::string_view bytes, const std::string& file, const ImageSize& size, uint8_t* pixels) {
   PngReader reader(bytes);
   const auto row_bytes = static_cast<size_t>(size.width * size.channels);
-  if (reader.ReadHeader() && reader.ReadPixels(pixels, row_bytes, static_cast<size_t>(size.height)))
+  if (reader.ReadHeader(nullptr) && reader.ReadPixels(pixels, row_bytes, static_cast<size_t>(size.height)))
     return Status::Ok();
   return PngError(file, reader);
+}
+
+Result<PngPixels> DecodePngWith(std::string_view bytes, const std::string& file, const PngWays& ways) {
+  constexpr int64_t kMostPixels = int64_t{1} << 26;
+  PngReader reader(bytes);
+  if (!reader.ReadHeader(&ways)) return PngError(file, reader);
+  PngPixels pixels{reader.size(), {}, reader.bits(), reader.palette(), reader.gamma()};
+  if (pixels.size.width > kMostPixels / pixels.size.height)
+    return Status::NotSupported(file + " has more than 2^26 pixels");
+  const bool wide = ways.whole && reader.bits() == 16;
+  const size_t per_row = static_cast<size_t>(pixels.size.width * pixels.size.channels), row = reader.row_bytes();
+  if (row != per_row * (wide ? 2 : 1)) return Status::NotSupported(file + " has rows of another size than its pixels");
+  const auto rows = static_cast<size_t>(pixels.size.height);
+  std::vector<uint8_t> raw(row * rows);
+  if (!reader.ReadPixels(raw.data(), row, rows)) return PngError(file, reader);
+  pixels.values.resize(per_row * rows);
+  for (size_t i = 0; i < pixels.values.size(); ++i)
+    pixels.values[i] = wide ? static_cast<uint16_t>(raw[2 * i] << 8 | raw[2 * i + 1]) : raw[i];
+  return pixels;
 }
 
 }  // namespace plumb

@@ -251,9 +251,9 @@ TEST_F(StageTest, DetectionsOfCocoAreComparedImageByImage) {
   EXPECT_EQ(unscored->notes, std::vector<std::string>{"one side has no scores: they are not compared"});
   for (const char* broken : {"[1]",
                              R"({"annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1},
-                                                 {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]})",
+                                {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]})",
                              R"({"annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]},
-                                                 {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1}]})",
+                                {"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1}]})",
                              "{}", "[", R"([{"image_id": 1, "category_id": 1, "score": 1}])",
                              R"([{"image_id": 1, "bbox": [1, 2, 3, 4], "score": 1}])",
                              R"([{"image_id": 1, "category_id": 1, "bbox": [1e300, 2, 3, 4], "score": 1}])",

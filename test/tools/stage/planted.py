@@ -7,6 +7,7 @@ is what the cause must say of the port. Rows of packages that are missing are le
 import numpy as np
 
 import planted_answers
+import planted_files
 
 MEAN, STD = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
 SIZE = (224, 200)  # height, width
@@ -299,43 +300,6 @@ def letterboxes(modules):
             ("letterbox", base, lambda x: cv2.resize(x, (256, 256)), "INTER_LINEAR")]
 
 
-def jpegs(modules, folder):
-    """Decoders; `before` is the file, which the stage names."""
-    if "PIL" not in modules:
-        return []
-    from PIL import Image
-    image = Image.fromarray(picture(150, 210))
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    image.save(folder / "turned.jpg", quality=85, exif=exif)
-    image.save(folder / "plain.jpg", quality=85)
-
-    def decode(name, turn=False, mode="RGB"):
-        def read(_):
-            with Image.open(folder / name) as opened:
-                if turn:
-                    from PIL import ImageOps
-                    return np.asarray(ImageOps.exif_transpose(opened).convert(mode))
-                return np.asarray(opened.convert(mode))
-        return read
-    rows = [("decode:turned.jpg", decode("turned.jpg", True), decode("turned.jpg"), "EXIF orientation not applied"),
-            ("decode:turned.jpg", decode("turned.jpg"), decode("turned.jpg", True), "EXIF orientation applied"),
-            ("decode:plain.jpg", decode("plain.jpg"), lambda _: decode("plain.jpg")(_)[..., ::-1],
-             "red and blue exchanged")]
-    try:
-        import simplejpeg
-    except ImportError:
-        return rows
-    data = (folder / "plain.jpg").read_bytes()
-
-    def fast(**options):
-        return lambda _: simplejpeg.decode_jpeg(data, **options)
-    return rows + [
-        ("decode:plain.jpg", decode("plain.jpg"), fast(fastupsample=True, fastdct=False), "plain colours"),
-        ("decode:plain.jpg", decode("plain.jpg"), fast(fastupsample=True, fastdct=True), "plain colours"),
-        ("decode:plain.jpg", decode("plain.jpg"), fast(fastupsample=False, fastdct=True), "ifast DCT and smooth")]
-
-
 def sizes(modules):
     """The same resize, letterbox or crop of another size."""
     if "cv2" not in modules:
@@ -381,7 +345,8 @@ def batches(modules):
 def rows(modules, folder):
     return [*resizes(modules), *float_resizes(modules), *crops(), *orders(), *greys(modules), *alphas(),
             *frames(modules), *normalisations(), *quantisations(), *scores(), *letterboxes(modules),
-            *jpegs(modules, folder), *sizes(modules), *batches(modules), *planted_answers.rows(modules)]
+            *planted_files.rows(modules, folder, picture), *sizes(modules), *batches(modules),
+            *planted_answers.rows(modules)]
 
 
 def before(stage):

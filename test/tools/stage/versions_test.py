@@ -43,6 +43,7 @@ def make_inputs(folder):
     image.save(folder / "444.jpg", quality=95, subsampling=0)
     image.save(folder / "progressive.jpg", quality=80, progressive=True)
     image.convert("L").save(folder / "grey.jpg", quality=85)
+    image.convert("CMYK").save(folder / "cmyk.jpg", quality=85)
     exif = Image.Exif()
     exif[0x0112] = 6
     image.save(folder / "turned.jpg", quality=85, exif=exif)
