@@ -26,6 +26,7 @@ struct NameSuggestions {
   std::string model, other;          // the files
   std::vector<SuggestedName> pairs;  // in the order of the other graph
   std::vector<std::string> left;     // tensors of the other graph without a partner
+  std::string untraced;              // why the graphs could not be traced, which leaves fewer pairs; "": they were
 };
 
 // Both are .onnx or .tflite files. Tensors in a memory layout of a runtime's own (ONNX Runtime's NCHWc) are no

@@ -218,23 +218,26 @@ const NameNode* NameGraph::Writer(const std::string& name) const {
   return found == writer.end() ? nullptr : found->second;
 }
 
-Result<std::unique_ptr<NameGraph>> ReadNameGraph(const std::string& path) {
+Result<NameModel> ReadNameModel(const std::string& path) {
+  NameModel read;
   if (EndsWith(path, ".onnx")) {
     PLUMB_ASSIGN_OR_RETURN(const FileSource source, OpenSource(path));
-    PLUMB_ASSIGN_OR_RETURN(const onnx::ModelIr model, onnx::ParseModel(source, path));
-    return NameGraphBuilder(model, false).Run();
+    PLUMB_ASSIGN_OR_RETURN(read.ir, onnx::ParseModel(source, path));
+    read.graph = NameGraphBuilder(read.ir, false).Run();
+    return read;
   }
   if (!EndsWith(path, ".tflite"))
     return Status::InvalidArgument(
         fmt::format("'{}': names are suggested between two graphs, each an .onnx or .tflite file", path));
-  PLUMB_ASSIGN_OR_RETURN(const onnx::ModelIr model, tflite::NodesOf(path));
+  PLUMB_ASSIGN_OR_RETURN(read.ir, tflite::NodesOf(path));
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ModelTensor> listed, ModelTensors(path));
-  std::unique_ptr<NameGraph> graph = NameGraphBuilder(model, true).Run();
+  read.graph = NameGraphBuilder(read.ir, true).Run();
   std::set<std::string> own;  // others are steps of a translated operator
   for (const ModelTensor& tensor : listed) own.insert(tensor.name);
+  std::vector<std::string>& tensors = read.graph->tensors;
   const auto made = [&](const std::string& name) { return own.count(name) == 0; };
-  graph->tensors.erase(std::remove_if(graph->tensors.begin(), graph->tensors.end(), made), graph->tensors.end());
-  return graph;
+  tensors.erase(std::remove_if(tensors.begin(), tensors.end(), made), tensors.end());
+  return read;
 }
 
 }  // namespace plumb

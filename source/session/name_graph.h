@@ -52,8 +52,11 @@ struct NameGraph {
   const NameNode* Writer(const std::string& name) const;
 };
 
-// By pointer, since nodes know one another.
-Result<std::unique_ptr<NameGraph>> ReadNameGraph(const std::string& path);
+struct NameModel {
+  onnx::ModelIr ir;
+  std::unique_ptr<NameGraph> graph;  // by pointer, since its nodes know one another
+};
+Result<NameModel> ReadNameModel(const std::string& path);
 
 }  // namespace plumb
 

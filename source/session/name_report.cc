@@ -29,6 +29,9 @@ std::string FormatNamesText(const NameSuggestions& found, bool all, size_t width
   for (size_t i = 0; i < found.left.size() && (all || i < kLeft); ++i)
     text += fmt::format("no partner: {}\n", Printable(found.left[i]));
   if (found.left.size() > kLeft && !all) text += fmt::format("... {} more\n", found.left.size() - kLeft);
+  if (!found.untraced.empty())
+    text += fmt::format("by weights and neighbours alone, since the formulas cannot be read: {}\n",
+                        PrintableLine(found.untraced));
   return text + FormatNamesSummary(found);
 }
 

@@ -1,266 +1,197 @@
 // SPDX-License-Identifier: Apache-2.0
-// SuggestNames: two graphs are walked together. Weights say which product is which; what a product reads is the same on
-// both sides, whatever was fused in front of it. From these pairs on, one operator of pairs gives a pair, in both
-// directions, until nothing new is found. A tensor that two would claim keeps the first.
+// SuggestNames: both graphs are traced (name_trace.h), and tensors of the same formula are pairs. What was rewritten
+// beyond recognition is found by the walk (name_walk.h); its pairs then count as the same in the next trace.
 #include "plumb/suggest.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <limits>
 #include <memory>
+#include <optional>
 
+#include "op/core/strided.h"
 #include "session/name_graph.h"
+#include "session/name_plain.h"
+#include "session/name_trace.h"
+#include "session/name_walk.h"
 
 namespace plumb {
 namespace {
 
-constexpr double kSameMark = 1e-4, kRoundedMark = 3e-2;
+constexpr int kTraces = 6;
 
-bool IsCommutative(const std::string& op) {
-  return op == "Add" || op == "Mul" || op == "Max" || op == "Min" || op == "Sum" || op == "And" || op == "Or";
+Result<Cells> CellsOfInput(size_t place, const Shape& shape) {
+  Cells cells;
+  PLUMB_ASSIGN_OR_RETURN(cells.cells, NewCells(shape));
+  const Cell input = MixCells(CellOfText("network input"), place);
+  for (int64_t i = 0; i < cells.count(); ++i) cells.cells.data<Cell>()[i] = MixCells(input, static_cast<Cell>(i));
+  return cells;
 }
 
-// Whether the same result says the same operands: not of a sum over axes, which may stand in another order, and not of
-// what leaves values out.
-bool TellsItsOperands(const std::string& op) {
-  constexpr const char* kLosing[] = {"Mean", "Max all", "ArgMax", "ArgMin", "Gather", "Slice", "TopK", "MaxPool"};
-  const bool reduces = op.rfind("Reduce", 0) == 0;
-  return !reduces && std::find(std::begin(kLosing), std::end(kLosing), op) == std::end(kLosing);
+// The same input under the other graph's shape; nothing: it is another.
+Result<std::optional<Cells>> UnderShape(const Cells& cells, const Shape& shape) {
+  Cells made = cells;
+  for (const std::vector<int>& order : {std::vector<int>{0, 2, 3, 1}, {0, 3, 1, 2}}) {
+    if (cells.shape() == shape || shape.rank() != 4 || cells.shape().rank() != 4) break;
+    Shape turned = shape;
+    for (int i = 0; i < 4; ++i) turned[i] = cells.shape()[order[static_cast<size_t>(i)]];
+    if (turned != shape) continue;
+    PLUMB_ASSIGN_OR_RETURN(made.cells, ApplyMap(Transposed(cells.shape().dims(), order, shape), cells.cells));
+    return std::optional<Cells>(made);
+  }
+  if (cells.count() != shape.NumElements()) return std::optional<Cells>();
+  PLUMB_ASSIGN_OR_RETURN(made.cells, cells.cells.Reshaped(shape));
+  return std::optional<Cells>(made);
 }
 
-// What both say of an attribute is the same.
-bool AttributesAgree(const NameNode& a, const NameNode& b) {
-  if (a.op == "Reshape" || a.op == "Mean") return true;
-  return std::all_of(a.attributes.begin(), a.attributes.end(), [&](const auto& attribute) {
-    const auto other = b.attributes.find(attribute.first);
-    if (other == b.attributes.end()) return true;
-    const onnx::AttributeIr &x = attribute.second, &y = other->second;
-    return x.i == y.i && x.ints == y.ints && x.f == y.f && x.s == y.s;
-  });
+std::vector<int64_t> DimsBeyondOne(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
+  dims.erase(std::remove(dims.begin(), dims.end(), 1), dims.end());
+  return dims;
 }
 
-bool ConstantsAgree(const NameNode& a, const NameNode& b) {
-  if (a.op == "Reshape") return true;
-  return a.constants.size() == b.constants.size() &&
-         std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(),
-                    [](const auto& x, const auto& y) { return MarkDistance(x, y) <= kSameMark; });
-}
-
-bool SameOperation(const NameNode& a, const NameNode& b) {
-  return a.op == b.op && a.activation == b.activation && a.data.size() == b.data.size() && AttributesAgree(a, b) &&
-         ConstantsAgree(a, b);
-}
-
-class NameWalk {
+// Traces both graphs again and again, and tells the walk which tensors have one formula.
+class TracedPairs {
  public:
-  NameWalk(const NameGraph& a, const NameGraph& b) : a_(a), b_(b) {}
+  TracedPairs(const NameModel& a, const NameModel& b, NameWalk* walk) : a_(*a.graph), b_(*b.graph), walk_(walk) {}
 
-  void Run() {
-    PairEnds(a_.inputs, b_.inputs, "a network input");
-    PairEnds(a_.outputs, b_.outputs, "a network output");
-    FindProducts();
-    for (bool more = true; more;) {
-      const size_t before = to_a_.size();
-      for (const NameNode& node : b_.nodes) {
-        const auto product = products_.find(&node);
-        if (product != products_.end()) Product(*product->second, node);
-        Forward(node);
-        Backward(node);
+  Status Read(const std::string& a, const std::string& b, const NameModel& model, const NameModel& other) {
+    PLUMB_ASSIGN_OR_RETURN(plain_a_, ReadPlainGraph(a, model.ir, {}));
+    std::map<std::string, Shape> shapes;
+    for (const GraphInput& input : plain_a_.graph.inputs) {
+      for (const auto& [theirs, ours] : walk_->pairs()) {
+        if (ours == input.name) shapes[theirs] = input.shape;
       }
-      more = to_a_.size() > before;
     }
+    PLUMB_ASSIGN_OR_RETURN(plain_b_, ReadPlainGraph(b, other.ir, shapes));
+    return PrepareInputs();
   }
 
-  // The model's tensor of a tensor of the other graph; null: none.
-  const std::string* PartnerOf(const std::string& name) const {
-    const auto found = to_a_.find(b_.Canonical(name));
-    return found == to_a_.end() ? nullptr : &found->second;
+  Status Run() {
+    for (int i = 0; i < kTraces; ++i) {
+      PLUMB_RETURN_IF_ERROR(Trace());
+      Match();
+      walk_->Grow();
+      const size_t before = forced_.size();
+      for (const auto& [theirs, ours] : walk_->pairs()) Force(theirs, ours);
+      if (forced_.size() == before) break;
+    }
+    return Status::Ok();
   }
-  const std::string& Because(const std::string& name) const { return because_.at(b_.Canonical(name)); }
+
+  const std::map<std::string, std::string>& again() const { return again_; }
 
  private:
-  bool Pair(const std::string& given_a, const std::string& given_b, const std::string& because) {
-    const std::string a = a_.Canonical(given_a), b = b_.Canonical(given_b);
-    if (to_a_.count(b) > 0 || to_b_.count(a) > 0 || a.empty() || b.empty()) return false;
-    to_a_[b] = a;
-    to_b_[a] = b;
-    because_[b] = because;
-    return true;
-  }
-
-  // By name; else all that are left, in their order, when there are as many.
-  void PairEnds(std::vector<std::string> a, std::vector<std::string> b, const char* because) {
-    for (size_t i = 0; i < a.size();) {
-      const auto same = std::find(b.begin(), b.end(), a[i]);
-      if (same == b.end()) {
-        ++i;
-        continue;
+  Status PrepareInputs() {
+    for (size_t i = 0; i < plain_a_.graph.inputs.size(); ++i) {
+      const GraphInput& input = plain_a_.graph.inputs[i];
+      PLUMB_ASSIGN_OR_RETURN(given_a_[input.name], CellsOfInput(i, input.shape));
+    }
+    for (size_t i = 0; i < plain_b_.graph.inputs.size(); ++i) {
+      const GraphInput& input = plain_b_.graph.inputs[i];
+      const std::string* partner = walk_->PartnerOf(input.name);
+      const auto known = partner == nullptr ? given_a_.end() : given_a_.find(*partner);
+      std::optional<Cells> cells;
+      if (known != given_a_.end()) {
+        PLUMB_ASSIGN_OR_RETURN(cells, UnderShape(known->second, input.shape));
       }
-      Pair(a[i], *same, because);
-      b.erase(same);
-      a.erase(a.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    for (size_t i = 0; a.size() == b.size() && i < a.size(); ++i) Pair(a[i], b[i], because);
-  }
-
-  // Which weighted node is which, where the weights of one alone fit.
-  void FindProducts() {
-    std::map<const NameNode*, std::vector<const NameNode*>> claims;
-    for (const NameNode& b : b_.nodes) {
-      if (!b.Weighted()) continue;
-      double best = std::numeric_limits<double>::infinity(), second = best;
-      const NameNode* found = nullptr;
-      for (const NameNode& a : a_.nodes) {
-        const bool one = a.op == b.op || (a.op == "MatMul" && b.op == "Gemm") || (a.op == "Gemm" && b.op == "MatMul");
-        if (!one || !a.Weighted()) continue;
-        double distance = MarkDistance(a.constants[0], b.constants[0]);
-        if (a.norm != nullptr) distance = std::min(distance, MarkDistance(a.folded, b.constants[0]));
-        if (distance < best) {
-          second = best, best = distance, found = &a;
-        } else {
-          second = std::min(second, distance);
-        }
+      if (!cells) {
+        PLUMB_ASSIGN_OR_RETURN(cells, CellsOfInput(plain_a_.graph.inputs.size() + i, input.shape));
       }
-      const bool rounded = best <= kRoundedMark && second > 5 * best + kSameMark;
-      if (found != nullptr && (best <= kSameMark ? second > 2 * kSameMark : rounded)) claims[found].push_back(&b);
+      given_b_[input.name] = *cells;
     }
-    for (const auto& [a, found] : claims) {
-      if (found.size() == 1) products_[found[0]] = a;
+    return Status::Ok();
+  }
+
+  Status Trace() {
+    ConstantTable constants;
+    NameTrace trace_a(plain_a_.graph, plain_a_.blobs, &constants);
+    PLUMB_RETURN_IF_ERROR(trace_a.Run(given_a_, kept_));
+    constants.BeginSecond();
+    std::map<std::string, Cells> given = given_b_;
+    for (const auto& [theirs, ours] : forced_) {
+      const auto cells = trace_a.kept().find(ours);
+      if (cells != trace_a.kept().end()) given[theirs] = cells->second;
+    }
+    NameTrace trace_b(plain_b_.graph, plain_b_.blobs, &constants);
+    PLUMB_RETURN_IF_ERROR(trace_b.Run(given, {}));
+    marks_a_ = trace_a.marks();
+    marks_b_ = trace_b.marks();
+    return Status::Ok();
+  }
+
+  void Match() {
+    std::map<std::pair<Cell, int64_t>, std::vector<std::string>> model;
+    for (const std::string& name : a_.tensors) {
+      const auto mark = marks_a_.find(plain_a_.BlobOf(name));
+      if (mark != marks_a_.end()) model[{mark->second.ordered, mark->second.count}].push_back(name);
+    }
+    for (const std::string& name : b_.tensors) {
+      const auto mark = marks_b_.find(plain_b_.BlobOf(name));
+      if (mark == marks_b_.end() || b_.foreign.count(name) > 0 || walk_->PartnerOf(name) != nullptr) continue;
+      const auto same = model.find({mark->second.ordered, mark->second.count});
+      if (same != model.end()) Take(name, mark->second.shape, same->second);
     }
   }
 
-  // What is read; then what is written, behind what the other node has fused into it.
-  void Product(const NameNode& a, const NameNode& b) {
-    if (a.data.empty() || b.data.empty()) return;
-    const std::string because = fmt::format("read with the weights '{}'", a.constants[0].name);
-    std::string mine = a.data[0], other = b.data[0];
-    const auto is = [](const NameNode* node, const char* op) { return node != nullptr && node->op == op; };
-    for (const char* op : {"Pad", "Reshape"}) {  // that one of the two has no longer
-      const bool in_a = is(a_.Writer(mine), op), in_b = is(b_.Writer(other), op);
-      if (in_a && !in_b) mine = a_.Writer(mine)->data[0];
-      if (in_b && !in_a) other = b_.Writer(other)->data[0];
-    }
-    // One without the other was pushed through: the two may stand in another order.
-    if (is(a_.Writer(mine), "Transpose") != is(b_.Writer(other), "Transpose")) return;
-    Pair(mine, other, because);
-    ProductOutput(a, b);
-  }
-
-  void ProductOutput(const NameNode& a, const NameNode& b) {
-    const std::string because = fmt::format("made with the weights '{}'", a.constants[0].name);
-    const NameNode* end = &a;
-    const bool folded =
-        a.norm != nullptr && MarkDistance(a.folded, b.constants[0]) < MarkDistance(a.constants[0], b.constants[0]);
-    if (folded) end = a.norm;
-    const NameNode* next = a_.OnlyReader(end->outputs[0]);
-    const bool takes_bias = !folded && a.constants.size() == 1 && b.constants.size() == 2;
-    if (takes_bias) {
-      if (next == nullptr || next->op != "Add" || next->data.size() != 1) return;
-      end = next;
-      next = a_.OnlyReader(end->outputs[0]);
-    }
-    if (b.data.size() == 2 && a.data.size() == 1) {  // a sum that the node ends with
-      if (next == nullptr || next->op != "Add" || next->data.size() != 2) return;
-      Pair(next->data[next->data[0] == end->outputs[0] ? 1 : 0], b.data[1], because);
-      end = next;
-      next = a_.OnlyReader(end->outputs[0]);
-    }
-    if (!b.activation.empty() && b.activation != a.activation) {
-      if (next == nullptr || next->op != b.activation) return;
-      end = next;
-    }
-    const NameNode* reader =
-        b_.OnlyReader(b.outputs[0]);  // a bias that is added behind it, on both sides or on this one
-    const bool adds_later = !folded && a.constants.size() == 2 && b.constants.size() == 1;
-    if (adds_later) {
-      if (reader != nullptr && reader->op == "Add" && reader->data.size() == 1)
-        Pair(end->outputs[0], reader->outputs[0], because);
-      return;
-    }
-    Pair(end->outputs[0], b.outputs[0], because);
-  }
-
-  // Whether the nodes read the same, as far as all of it is paired.
-  bool ReadSame(const NameNode& a, const NameNode& b) const {
-    std::vector<std::string> wanted;
-    for (const std::string& name : b.data) {
-      const auto found = to_a_.find(name);
-      if (found == to_a_.end()) return false;
-      wanted.push_back(found->second);
-    }
-    std::vector<std::string> read = a.data;
-    if (IsCommutative(b.op)) {
-      std::sort(wanted.begin(), wanted.end());
-      std::sort(read.begin(), read.end());
-    }
-    return read == wanted;
-  }
-
-  void Forward(const NameNode& b) {
-    if (b.data.empty()) return;
-    const auto first = to_a_.find(b.data[0]);
-    const auto readers = first == to_a_.end() ? a_.readers.end() : a_.readers.find(first->second);
-    if (readers == a_.readers.end()) return;
-    const NameNode* found = nullptr;
-    for (const NameNode* a : readers->second) {
-      if (a == found || !SameOperation(*a, b) || !ReadSame(*a, b)) continue;
-      if (found != nullptr) return;  // two that do the same
-      found = a;
-    }
-    for (size_t i = 0; found != nullptr && i < std::min(found->outputs.size(), b.outputs.size()); ++i)
-      Pair(found->outputs[i], b.outputs[i], b.op + " of pairs");
-  }
-
-  void Backward(const NameNode& b) {
-    const auto output = b.outputs.empty() ? to_a_.end() : to_a_.find(b_.Canonical(b.outputs[0]));
-    const NameNode* a = output == to_a_.end() ? nullptr : a_.Writer(output->second);
-    if (!TellsItsOperands(b.op)) return;
-    if (a == nullptr || a->outputs[0] != output->second || !SameOperation(*a, b)) return;
-    const std::string because = fmt::format("read by the {} that makes a pair", b.op);
-    if (!IsCommutative(b.op) || b.data.size() == 1) {
-      for (size_t i = 0; i < b.data.size(); ++i) Pair(a->data[i], b.data[i], because);
-      return;
-    }
-    std::vector<std::string> mine = a->data, other;
-    for (const std::string& name : b.data) {  // all but one are known
-      const auto known = to_a_.find(name);
-      const auto same = known == to_a_.end() ? mine.end() : std::find(mine.begin(), mine.end(), known->second);
-      if (same == mine.end()) {
-        other.push_back(name);
-      } else {
-        mine.erase(same);
+  // Among the tensors of one formula: one of the same shape that is free, one that is free, any.
+  void Take(const std::string& name, const Shape& shape, const std::vector<std::string>& model) {
+    for (const bool shaped : {true, false}) {
+      for (const std::string& one : model) {
+        if (shaped && marks_a_.at(plain_a_.BlobOf(one)).shape != shape) continue;
+        if (walk_->Pair(one, name, "the same formula")) return;
       }
     }
-    if (mine.size() == 1 && other.size() == 1) Pair(mine[0], other[0], because);
+    again_.emplace(name, model[0]);
+  }
+
+  // A pair of the walk whose formulas differ counts as one of the same formula from the next trace on.
+  void Force(const std::string& theirs, const std::string& ours) {
+    const std::string blob_a = plain_a_.BlobOf(ours), blob_b = plain_b_.BlobOf(theirs);
+    const auto a = marks_a_.find(blob_a), b = marks_b_.find(blob_b);
+    if (a == marks_a_.end() || b == marks_b_.end() || a->second.ordered == b->second.ordered) return;
+    if (DimsBeyondOne(a->second.shape) != DimsBeyondOne(b->second.shape)) return;
+    kept_.insert(blob_a);
+    forced_[blob_b] = blob_a;
   }
 
   const NameGraph& a_;
   const NameGraph& b_;
-  std::map<const NameNode*, const NameNode*> products_;  // of b: of a
-  std::map<std::string, std::string> to_a_, to_b_, because_;
+  NameWalk* walk_;
+  PlainGraph plain_a_, plain_b_;
+  std::map<std::string, Cells> given_a_, given_b_;
+  std::set<std::string> kept_;
+  std::map<std::string, std::string> forced_;  // blob of b: blob of a
+  std::map<std::string, CellsMark> marks_a_, marks_b_;
+  std::map<std::string, std::string> again_;  // tensors of b that are one of a which has a partner already
 };
 
 }  // namespace
 
 Result<NameSuggestions> SuggestNames(const std::string& model, const std::string& other) {
-  PLUMB_ASSIGN_OR_RETURN(const std::unique_ptr<NameGraph> a, ReadNameGraph(model));
-  PLUMB_ASSIGN_OR_RETURN(const std::unique_ptr<NameGraph> b, ReadNameGraph(other));
-  NameWalk walk(*a, *b);
-  walk.Run();
+  PLUMB_ASSIGN_OR_RETURN(const NameModel a, ReadNameModel(model));
+  PLUMB_ASSIGN_OR_RETURN(const NameModel b, ReadNameModel(other));
+  NameWalk walk(*a.graph, *b.graph);
+  walk.PairEnds();
+  TracedPairs traced(a, b, &walk);
   NameSuggestions found;
+  Status status = traced.Read(model, other, a, b);
+  if (status.ok()) status = traced.Run();
+  if (!status.ok()) found.untraced = status.message();
+  walk.Grow();
   found.model = model;
   found.other = other;
-  const std::set<std::string> own(a->tensors.begin(), a->tensors.end());
-  for (const std::string& name : b->tensors) {
-    if (b->foreign.count(name) > 0) continue;
+  const std::set<std::string> own(a.graph->tensors.begin(), a.graph->tensors.end());
+  for (const std::string& name : b.graph->tensors) {
+    if (b.graph->foreign.count(name) > 0) continue;
     const std::string* partner = walk.PartnerOf(name);
-    if (partner == nullptr) {
+    const auto again = traced.again().find(name);
+    if (partner == nullptr && again != traced.again().end()) {
+      found.pairs.push_back({again->second, name, "the same formula"});
+    } else if (partner == nullptr) {
       found.left.push_back(name);
-      continue;
+    } else {
+      const bool same_name = own.count(name) > 0 && a.graph->Canonical(name) == *partner;
+      found.pairs.push_back({same_name ? name : *partner, name, walk.Because(name)});
     }
-    const bool same_name = own.count(name) > 0 && a->Canonical(name) == *partner;
-    found.pairs.push_back({same_name ? name : *partner, name, walk.Because(name)});
   }
   return found;
 }

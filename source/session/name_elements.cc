@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cells of operators that compute each element for itself. What several operators can write in several ways is written
+// in one: x / 2 as a scale, GELU by erf, Swish as x times sigmoid(x), a power of 2 as a product.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "op/activation.h"
+#include "op/binary.h"
+#include "op/cast.h"
+#include "op/core/strided.h"
+#include "plumb/tool/support.h"
+#include "session/name_trace.h"
+
+namespace plumb {
+namespace {
+
+constexpr double kNoLimit = 1e30;
+
+bool IsElementWise(OpKind kind) {
+  switch (kind) {
+#define PLUMB_UNARY(name, ...) case OpKind::k##name:
+#include "op/unary.def"
+#undef PLUMB_UNARY
+#define PLUMB_BINARY(name, ...) case OpKind::k##name:
+#include "op/binary.def"
+#undef PLUMB_BINARY
+#define PLUMB_BITWISE(name, ...) case OpKind::k##name:
+#include "op/bitwise.def"
+#undef PLUMB_BITWISE
+#define PLUMB_COMPARE(name, ...) case OpKind::k##name:
+#include "op/compare.def"
+#undef PLUMB_COMPARE
+    case OpKind::kWhere:
+    case OpKind::kCast:
+    case OpKind::kPlumbCast:
+    case OpKind::kPlumbIsNaN:
+    case OpKind::kPlumbIsInf: return true;
+    default: return false;
+  }
+}
+
+std::string TextOfLayer(const Layer& layer) {
+  std::string text = layer.type;
+  for (const auto& [name, value] : ListParams(layer)) text += " " + name + "=" + value;
+  return text;
+}
+
+Result<Cells> PowerOfCells(double exponent, const Cells& x, ConstantTable* constants) {
+  if (exponent == 1) return x;
+  if (exponent == 2) return ProductOfCells(x, x, x.shape());
+  if (exponent == 0.5) return FunctionOfCells("Sqrt", x, constants);
+  if (exponent == -1) return InverseOfCells(x, constants);
+  if (exponent == -0.5) {
+    PLUMB_ASSIGN_OR_RETURN(const Cells root, FunctionOfCells("Sqrt", x, constants));
+    return InverseOfCells(root, constants);
+  }
+  return FunctionOfCells("power " + std::to_string(constants->Number(exponent)), x, constants);
+}
+
+// a x + b, where both are numbers.
+Result<Cells> LineOfCells(double a, double b, Cells x, ConstantTable* constants) {
+  x.scale *= a;
+  if (b == 0) return x;
+  PLUMB_ASSIGN_OR_RETURN(const Cells shift, ConstantCells(b, constants));
+  return SumOfCells(x, shift, x.shape(), constants);
+}
+
+Result<Cells> HardSigmoidOfCells(double alpha, double beta, const Cells& x, ConstantTable* constants) {
+  // As it is mostly written: clip(x + 3, 0, 6) / 6.
+  if (alpha == 0) return ConstantCells(std::clamp(beta, 0.0, 1.0), constants);
+  PLUMB_ASSIGN_OR_RETURN(const Cells line, LineOfCells(1, beta / alpha, x, constants));
+  PLUMB_ASSIGN_OR_RETURN(Cells clipped, ClippedCells(0, 1 / alpha, line, constants));
+  clipped.scale *= alpha;
+  return clipped;
+}
+
+Result<Cells> GeluOfCells(const Cells& x, ConstantTable* constants) {
+  Cells inner = x;
+  inner.scale *= std::sqrt(0.5);
+  PLUMB_ASSIGN_OR_RETURN(const Cells erf, FunctionOfCells("Erf", inner, constants));
+  PLUMB_ASSIGN_OR_RETURN(const Cells one, ConstantCells(1, constants));
+  PLUMB_ASSIGN_OR_RETURN(const Cells gate, SumOfCells(erf, one, x.shape(), constants));
+  PLUMB_ASSIGN_OR_RETURN(Cells y, ProductOfCells(x, gate, x.shape()));
+  y.scale *= 0.5;
+  return y;
+}
+
+Result<Cells> UnaryCells(const TracedLayer& traced, const Cells& x) {
+  const Layer& layer = traced.layer;
+  ConstantTable* constants = traced.constants;
+  switch (layer.kind) {
+    case OpKind::kNeg: return LineOfCells(-1, 0, x, constants);
+    case OpKind::kReLU: return ClippedCells(0, kNoLimit, x, constants);
+    case OpKind::kReLU6: return ClippedCells(0, 6, x, constants);
+    case OpKind::kClip: return ClippedCells(ParamOf<ClipParam>(layer).min, ParamOf<ClipParam>(layer).max, x, constants);
+    case OpKind::kSwish: return SwishOfCells(x, constants);
+    case OpKind::kGELU: return GeluOfCells(x, constants);
+    case OpKind::kReciprocal: return InverseOfCells(x, constants);
+    case OpKind::kRsqrt: return PowerOfCells(-0.5, x, constants);
+    case OpKind::kHardSigmoid: {
+      const auto& p = ParamOf<HardParam>(layer);
+      return HardSigmoidOfCells(p.alpha, p.beta, x, constants);
+    }
+    case OpKind::kHardSwish: {
+      const auto& p = ParamOf<HardParam>(layer);
+      PLUMB_ASSIGN_OR_RETURN(const Cells gate, HardSigmoidOfCells(p.alpha, p.beta, x, constants));
+      return ProductOfCells(x, gate, x.shape());
+    }
+    case OpKind::kPower: {
+      const auto& p = ParamOf<PowerParam>(layer);
+      PLUMB_ASSIGN_OR_RETURN(const Cells line, LineOfCells(p.scale, p.shift, x, constants));
+      return PowerOfCells(p.exponent, line, constants);
+    }
+    case OpKind::kCast:
+    case OpKind::kPlumbCast:
+      if (IsFloat(traced.infos[0].dtype) && IsFloat(traced.outputs[0].dtype)) return x;
+      return FunctionOfCells(std::string("to ") + DTypeName(traced.outputs[0].dtype), x, constants);
+    default: return FunctionOfCells(TextOfLayer(layer), x, constants);
+  }
+}
+
+// Both operands of a binary operator, a constant one of the layer's own among them; its values where they are known.
+struct BinaryOperands {
+  Cells x, y;
+  Tensor second;
+};
+
+Result<BinaryOperands> OperandsOf(const TracedLayer& traced) {
+  if (traced.inputs.size() > 1) return BinaryOperands{traced.inputs[0], traced.inputs[1], traced.infos[1].value};
+  const Tensor* element = traced.layer.Resource("element");
+  if (element == nullptr) return Status::Internal("a binary operator has one operand");
+  PLUMB_ASSIGN_OR_RETURN(const Shape shape, ConstantOperandShape(*element, traced.infos[0].shape));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor shaped, element->Reshaped(shape));
+  PLUMB_ASSIGN_OR_RETURN(const Cells constant, traced.constants->CellsOf(shaped));
+  if (ParamOf<BinaryParam>(traced.layer).weight_input_index == 0)
+    return BinaryOperands{constant, traced.inputs[0], Tensor()};
+  return BinaryOperands{traced.inputs[0], constant, shaped};
+}
+
+// A constant is inverted by its values: dividing by it is multiplying with what an optimiser made of it.
+Result<Cells> DivisorOf(const BinaryOperands& operands, ConstantTable* constants) {
+  if (operands.second.empty() || !IsFloat(operands.second.dtype())) return InverseOfCells(operands.y, constants);
+  PLUMB_ASSIGN_OR_RETURN(Tensor inverse, Tensor::Create(DType::kF32, operands.second.shape()));
+  for (int64_t i = 0; i < inverse.NumElements(); ++i)
+    inverse.data<float>()[i] = static_cast<float>(1 / operands.second.ValueAt(i));
+  return constants->CellsOf(inverse);
+}
+
+Result<Cells> MixedCells(const TracedLayer& traced, std::vector<Cells> operands) {
+  const Shape& shape = traced.outputs[0].shape;
+  const OpKind kind = traced.layer.kind;
+  const bool either_order = kind == OpKind::kMaximum || kind == OpKind::kMinimum || kind == OpKind::kEqual ||
+                            kind == OpKind::kAnd || kind == OpKind::kPlumbOr || kind == OpKind::kPlumbXor;
+  for (Cells& x : operands) {
+    PLUMB_ASSIGN_OR_RETURN(const Cells baked, Baked(x, traced.constants));
+    PLUMB_ASSIGN_OR_RETURN(x, Broadcast(baked, shape));
+  }
+  Cells out;
+  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(shape));
+  const Cell function = CellOfText(traced.layer.type);
+  for (int64_t i = 0; i < out.count(); ++i) {
+    Cell cell = function, sum = 0;
+    for (const Cells& x : operands) {
+      if (either_order) {
+        sum = AddCells(sum, MixCells(function, x.data()[i]));
+      } else {
+        cell = MixCells(cell, x.data()[i]);
+      }
+    }
+    out.cells.data<Cell>()[i] = MixCells(cell, sum);
+  }
+  return out;
+}
+
+Result<Cells> BinaryCells(const TracedLayer& traced) {
+  const Shape& shape = traced.outputs[0].shape;
+  ConstantTable* constants = traced.constants;
+  PLUMB_ASSIGN_OR_RETURN(BinaryOperands operands, OperandsOf(traced));
+  Cells &x = operands.x, &y = operands.y;
+  const bool real = IsFloat(traced.outputs[0].dtype);
+  switch (traced.layer.kind) {
+    case OpKind::kAdd: return SumOfCells(x, y, shape, constants);
+    case OpKind::kSub: y.scale = -y.scale; return SumOfCells(x, y, shape, constants);
+    case OpKind::kMul: return ProductOfCells(x, y, shape);
+    case OpKind::kSquaredDifference: {
+      y.scale = -y.scale;
+      PLUMB_ASSIGN_OR_RETURN(const Cells difference, SumOfCells(x, y, shape, constants));
+      return ProductOfCells(difference, difference, shape);
+    }
+    case OpKind::kDiv: {
+      if (!real) break;
+      PLUMB_ASSIGN_OR_RETURN(const Cells inverse, DivisorOf(operands, constants));
+      return ProductOfCells(x, inverse, shape);
+    }
+    case OpKind::kPlumbPow: {
+      const bool known = !operands.second.empty() && operands.second.NumElements() == 1;
+      if (!known || !real) break;
+      PLUMB_ASSIGN_OR_RETURN(const Cells base, Broadcast(x, shape));
+      return PowerOfCells(operands.second.ValueAt(0), base, constants);
+    }
+    default: break;
+  }
+  return MixedCells(traced, {x, y});
+}
+
+}  // namespace
+
+Result<Cells> Broadcast(const Cells& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  Cells out = x;
+  StridedMap map = BroadcastMap(x.shape(), shape);
+  map.Simplify();
+  PLUMB_ASSIGN_OR_RETURN(out.cells, ApplyMap(map, x.cells));
+  return out;
+}
+
+Result<Cells> Baked(const Cells& x, ConstantTable* constants) {
+  const double scale = constants->Number(x.scale);
+  if (scale == 1) return Cells{x.cells, 1};
+  Cells out;
+  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(x.shape()));
+  const Cell factor = CellOfNumber(scale);
+  for (int64_t i = 0; i < x.count(); ++i) out.cells.data<Cell>()[i] = MultiplyCells(x.data()[i], factor);
+  return out;
+}
+
+Result<Cells> SumOfCells(const Cells& x, const Cells& y, const Shape& shape, ConstantTable* constants) {
+  Cells a = x, b = y, out;
+  if (constants->Number(x.scale) == constants->Number(y.scale)) {
+    out.scale = x.scale;
+  } else {
+    PLUMB_ASSIGN_OR_RETURN(a, Baked(x, constants));
+    PLUMB_ASSIGN_OR_RETURN(b, Baked(y, constants));
+  }
+  PLUMB_ASSIGN_OR_RETURN(a, Broadcast(a, shape));
+  PLUMB_ASSIGN_OR_RETURN(b, Broadcast(b, shape));
+  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(shape));
+  for (int64_t i = 0; i < out.count(); ++i) out.cells.data<Cell>()[i] = AddCells(a.data()[i], b.data()[i]);
+  return out;
+}
+
+Result<Cells> ProductOfCells(const Cells& x, const Cells& y, const Shape& shape) {
+  Cells out;
+  out.scale = x.scale * y.scale;
+  PLUMB_ASSIGN_OR_RETURN(const Cells a, Broadcast(x, shape));
+  PLUMB_ASSIGN_OR_RETURN(const Cells b, Broadcast(y, shape));
+  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(shape));
+  for (int64_t i = 0; i < out.count(); ++i) out.cells.data<Cell>()[i] = MultiplyCells(a.data()[i], b.data()[i]);
+  return out;
+}
+
+Result<Cells> FunctionOfCells(std::string_view function, const Cells& x, ConstantTable* constants) {
+  PLUMB_ASSIGN_OR_RETURN(const Cells baked, Baked(x, constants));
+  Cells out;
+  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(x.shape()));
+  const Cell name = CellOfText(function);
+  for (int64_t i = 0; i < x.count(); ++i) out.cells.data<Cell>()[i] = MixCells(name, baked.data()[i]);
+  return out;
+}
+
+Result<Cells> InverseOfCells(const Cells& x, ConstantTable* constants) {
+  return FunctionOfCells("inverse", x, constants);
+}
+
+Result<Cells> ClippedCells(double low, double high, const Cells& x, ConstantTable* constants) {
+  if (low <= -kNoLimit && high >= kNoLimit) return x;
+  if (low == 0 && high >= kNoLimit) return FunctionOfCells("ReLU", x, constants);
+  const auto number = [&](double value) { return std::to_string(constants->Number(value)); };
+  return FunctionOfCells("clip " + number(std::max(low, -kNoLimit)) + " " + number(std::min(high, kNoLimit)), x,
+                         constants);
+}
+
+Result<Cells> SwishOfCells(const Cells& x, ConstantTable* constants) {
+  PLUMB_ASSIGN_OR_RETURN(const Cells gate, FunctionOfCells("Sigmoid", x, constants));
+  return ProductOfCells(x, gate, x.shape());
+}
+
+Result<Cells> ConstantCells(double value, ConstantTable* constants) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor number, Tensor::Create(DType::kF64, Shape()));
+  Tensor holder = number;
+  holder.data<double>()[0] = value;
+  return constants->CellsOf(holder);
+}
+
+Result<std::vector<Cells>> TraceElements(const TracedLayer& traced) {
+  std::vector<Cells> outputs;
+  if (!IsElementWise(traced.layer.kind) || traced.outputs.size() != 1) return outputs;
+  const bool binary = traced.inputs.size() == 2 || traced.layer.Resource("element") != nullptr;
+  if (traced.inputs.size() == 1 && !binary) {
+    PLUMB_ASSIGN_OR_RETURN(outputs.emplace_back(), UnaryCells(traced, traced.inputs[0]));
+  } else if (binary && traced.layer.kind != OpKind::kHardSwish) {
+    PLUMB_ASSIGN_OR_RETURN(outputs.emplace_back(), BinaryCells(traced));
+  } else {
+    PLUMB_ASSIGN_OR_RETURN(outputs.emplace_back(), MixedCells(traced, traced.inputs));
+  }
+  return outputs;
+}
+
+}  // namespace plumb
