@@ -8,14 +8,8 @@
 namespace plumb {
 namespace {
 
-constexpr Cell kFieldPrime = (Cell{1} << 61) - 1;
 constexpr Cell kHashBase = 0x0a3b195354a39b70;  // of ordered sums
 constexpr double kNumberRounding = 3e-6;        // of a constant that was computed once in f32 and once in f64
-
-Cell ReducedCell(unsigned __int128 x) {
-  const Cell folded = static_cast<Cell>(x & kFieldPrime) + static_cast<Cell>(x >> 61);
-  return folded >= kFieldPrime ? folded - kFieldPrime : folded;
-}
 
 Cell CellPower(Cell base, uint64_t exponent) {
   Cell result = 1;
@@ -25,21 +19,14 @@ Cell CellPower(Cell base, uint64_t exponent) {
   return result;
 }
 
-uint64_t Scrambled(uint64_t x) {  // splitmix64's finalizer
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 double LargestOf(const Tensor& value) {
   double most = 0;
-  for (int64_t i = 0; i < value.NumElements(); ++i) most = std::max(most, std::abs(value.ValueAt(i)));
+  for (int64_t i = 0, count = value.NumElements(); i < count; ++i) most = std::max(most, std::abs(value.ValueAt(i)));
   return most;
 }
 
 bool DiffersAtMost(double allowed, const Tensor& a, const Tensor& b) {
-  for (int64_t i = 0; i < a.NumElements(); ++i) {
+  for (int64_t i = 0, count = a.NumElements(); i < count; ++i) {
     const double x = a.ValueAt(i), y = b.ValueAt(i);
     if (!(std::abs(x - y) <= allowed) && x != y) return false;
   }
@@ -47,14 +34,6 @@ bool DiffersAtMost(double allowed, const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
-
-Cell AddCells(Cell a, Cell b) {
-  const Cell sum = a + b;
-  return sum >= kFieldPrime ? sum - kFieldPrime : sum;
-}
-Cell MultiplyCells(Cell a, Cell b) { return ReducedCell(static_cast<unsigned __int128>(a) * b); }
-Cell NegativeCell(Cell a) { return a == 0 ? 0 : kFieldPrime - a; }
-Cell MixCells(Cell a, Cell b) { return Scrambled(Scrambled(a) + 3 * b) % kFieldPrime; }
 
 Cell CellOfText(std::string_view text) {
   Cell cell = text.size();
@@ -134,7 +113,7 @@ Cell ConstantTable::ContentOf(const Tensor& value) {
   if (known != computed_.end()) return known->second.second;
   Cell ordered = 0;
   std::vector<double> values;
-  for (int64_t i = 0; i < standing.NumElements(); ++i) {
+  for (int64_t i = 0, count = standing.NumElements(); i < count; ++i) {
     const double x = standing.ValueAt(i);
     ordered = AddCells(MultiplyCells(ordered, kHashBase), CellOfNumber(x));
     if (x != 0) values.push_back(x);

@@ -11,16 +11,32 @@
 #include <string_view>
 #include <vector>
 
+#include "base/threads.h"
 #include "plumb/tensor.h"
 
 namespace plumb {
 
 using Cell = uint64_t;  // below 2^61 - 1
 
-Cell AddCells(Cell a, Cell b);
-Cell MultiplyCells(Cell a, Cell b);
-Cell NegativeCell(Cell a);
-Cell MixCells(Cell a, Cell b);  // a hash of the pair
+constexpr Cell kFieldPrime = (Cell{1} << 61) - 1;
+
+inline Cell AddCells(Cell a, Cell b) {
+  const Cell sum = a + b;
+  return sum >= kFieldPrime ? sum - kFieldPrime : sum;
+}
+inline Cell NegativeCell(Cell a) { return a == 0 ? 0 : kFieldPrime - a; }
+inline Cell MultiplyCells(Cell a, Cell b) {
+  const auto product = static_cast<unsigned __int128>(a) * b;
+  return AddCells(static_cast<Cell>(product) & kFieldPrime, static_cast<Cell>(product >> 61));
+}
+// A hash of the pair, by splitmix64's finalizer.
+inline Cell MixCells(Cell a, Cell b) {
+  uint64_t x = MultiplyCells(a + 0x9e3779b97f4a7c, 0x0f58476d1ce4e5b9) + 3 * b + 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  x ^= x >> 31;
+  return x >= kFieldPrime ? x % kFieldPrime : x;
+}
 Cell CellOfText(std::string_view text);
 Cell CellOfNumber(double value);  // as a fraction: sums and products of numbers are those of their cells
 Cell PowerOfBase(uint64_t exponent);
@@ -37,6 +53,20 @@ struct Cells {
 
 // A tensor of `shape` for cells.
 Result<Tensor> NewCells(const Shape& shape);
+// The cells cell(0), cell(1), ...
+template <class F>
+Result<Cells> CellsWhere(const Shape& shape, double scale, const F& cell) {
+  constexpr int64_t kGrain = 1 << 16;
+  Cells made;
+  made.scale = scale;
+  PLUMB_ASSIGN_OR_RETURN(made.cells, NewCells(shape));
+  Cell* cells = made.cells.data<Cell>();
+  ParallelFor(made.count(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) cells[i] = cell(i);
+  });
+  return made;
+}
+
 // The cells in C order as one number, and in no order.
 struct CellsMark {
   Cell ordered = 0, any_order = 0;

@@ -156,21 +156,20 @@ Result<Cells> MixedCells(const TracedLayer& traced, std::vector<Cells> operands)
     PLUMB_ASSIGN_OR_RETURN(const Cells baked, Baked(x, traced.constants));
     PLUMB_ASSIGN_OR_RETURN(x, Broadcast(baked, shape));
   }
-  Cells out;
-  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(shape));
   const Cell function = CellOfText(traced.layer.type);
-  for (int64_t i = 0; i < out.count(); ++i) {
+  std::vector<const Cell*> read;
+  for (const Cells& x : operands) read.push_back(x.data());
+  return CellsWhere(shape, 1, [&](int64_t i) {
     Cell cell = function, sum = 0;
-    for (const Cells& x : operands) {
+    for (const Cell* x : read) {
       if (either_order) {
-        sum = AddCells(sum, MixCells(function, x.data()[i]));
+        sum = AddCells(sum, MixCells(function, x[i]));
       } else {
-        cell = MixCells(cell, x.data()[i]);
+        cell = MixCells(cell, x[i]);
       }
     }
-    out.cells.data<Cell>()[i] = MixCells(cell, sum);
-  }
-  return out;
+    return MixCells(cell, sum);
+  });
 }
 
 Result<Cells> BinaryCells(const TracedLayer& traced) {
@@ -218,45 +217,36 @@ Result<Cells> Broadcast(const Cells& x, const Shape& shape) {
 Result<Cells> Baked(const Cells& x, ConstantTable* constants) {
   const double scale = constants->Number(x.scale);
   if (scale == 1) return Cells{x.cells, 1};
-  Cells out;
-  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(x.shape()));
   const Cell factor = CellOfNumber(scale);
-  for (int64_t i = 0; i < x.count(); ++i) out.cells.data<Cell>()[i] = MultiplyCells(x.data()[i], factor);
-  return out;
+  const Cell* from = x.data();
+  return CellsWhere(x.shape(), 1, [=](int64_t i) { return MultiplyCells(from[i], factor); });
 }
 
 Result<Cells> SumOfCells(const Cells& x, const Cells& y, const Shape& shape, ConstantTable* constants) {
-  Cells a = x, b = y, out;
-  if (constants->Number(x.scale) == constants->Number(y.scale)) {
-    out.scale = x.scale;
-  } else {
+  const bool same = constants->Number(x.scale) == constants->Number(y.scale);
+  Cells a = x, b = y;
+  if (!same) {
     PLUMB_ASSIGN_OR_RETURN(a, Baked(x, constants));
     PLUMB_ASSIGN_OR_RETURN(b, Baked(y, constants));
   }
   PLUMB_ASSIGN_OR_RETURN(a, Broadcast(a, shape));
   PLUMB_ASSIGN_OR_RETURN(b, Broadcast(b, shape));
-  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(shape));
-  for (int64_t i = 0; i < out.count(); ++i) out.cells.data<Cell>()[i] = AddCells(a.data()[i], b.data()[i]);
-  return out;
+  const Cell *first = a.data(), *second = b.data();
+  return CellsWhere(shape, same ? x.scale : 1, [=](int64_t i) { return AddCells(first[i], second[i]); });
 }
 
 Result<Cells> ProductOfCells(const Cells& x, const Cells& y, const Shape& shape) {
-  Cells out;
-  out.scale = x.scale * y.scale;
   PLUMB_ASSIGN_OR_RETURN(const Cells a, Broadcast(x, shape));
   PLUMB_ASSIGN_OR_RETURN(const Cells b, Broadcast(y, shape));
-  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(shape));
-  for (int64_t i = 0; i < out.count(); ++i) out.cells.data<Cell>()[i] = MultiplyCells(a.data()[i], b.data()[i]);
-  return out;
+  const Cell *first = a.data(), *second = b.data();
+  return CellsWhere(shape, x.scale * y.scale, [=](int64_t i) { return MultiplyCells(first[i], second[i]); });
 }
 
 Result<Cells> FunctionOfCells(std::string_view function, const Cells& x, ConstantTable* constants) {
   PLUMB_ASSIGN_OR_RETURN(const Cells baked, Baked(x, constants));
-  Cells out;
-  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(x.shape()));
   const Cell name = CellOfText(function);
-  for (int64_t i = 0; i < x.count(); ++i) out.cells.data<Cell>()[i] = MixCells(name, baked.data()[i]);
-  return out;
+  const Cell* from = baked.data();
+  return CellsWhere(x.shape(), 1, [=](int64_t i) { return MixCells(name, from[i]); });
 }
 
 Result<Cells> InverseOfCells(const Cells& x, ConstantTable* constants) {

@@ -61,10 +61,8 @@ Result<Cells> SumOverPlaces(const Cells& x, const ReducedPlaces& places) {
   PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(places.shape));
   Cell* sums = out.cells.data<Cell>();
   std::fill(sums, sums + out.count(), Cell{0});
-  for (int64_t i = 0; i < x.count(); ++i) {
-    Cell& sum = sums[places.place[static_cast<size_t>(i)]];
-    sum = AddCells(sum, x.data()[i]);
-  }
+  const Cell* from = x.data();
+  for (const int64_t place : places.place) sums[place] = AddCells(sums[place], *from++);
   return out;
 }
 
@@ -146,12 +144,10 @@ Result<Cells> LayerNormCells(const TracedLayer& traced) {
 
 // Constants that the channels of a tensor share.
 Result<Cells> PerChannel(const Tensor& value, int64_t inner, const Shape& shape, ConstantTable* constants) {
-  PLUMB_ASSIGN_OR_RETURN(Cells cells, constants->CellsOf(value));
-  Cells out;
-  out.scale = cells.scale;
-  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(shape));
-  for (int64_t i = 0; i < out.count(); ++i) out.cells.data<Cell>()[i] = cells.data()[i / inner % cells.count()];
-  return out;
+  PLUMB_ASSIGN_OR_RETURN(const Cells cells, constants->CellsOf(value));
+  const Cell* from = cells.data();
+  const int64_t channels = cells.count();
+  return CellsWhere(shape, cells.scale, [=](int64_t i) { return from[i / inner % channels]; });
 }
 
 Result<Cells> WithBias(const Cells& x, const Tensor* bias, int64_t inner, ConstantTable* constants) {
@@ -217,10 +213,11 @@ Result<Cells> InnerProductCells(const TracedLayer& traced) {
   PLUMB_ASSIGN_OR_RETURN(x.cells, x.cells.Reshaped({rows, terms}));
   PLUMB_ASSIGN_OR_RETURN(const Tensor shaped, weight->Reshaped({p.num_output, terms}));
   PLUMB_ASSIGN_OR_RETURN(const Cells constant, traced.constants->CellsOf(shaped));
-  Cells turned = constant;
-  PLUMB_ASSIGN_OR_RETURN(turned.cells, NewCells({terms, p.num_output}));
-  for (int64_t i = 0; i < turned.count(); ++i)
-    turned.cells.data<Cell>()[i] = constant.data()[i % p.num_output * terms + i / p.num_output];
+  const Cell* from = constant.data();
+  const int64_t width = p.num_output;
+  PLUMB_ASSIGN_OR_RETURN(const Cells turned, CellsWhere({terms, width}, constant.scale, [=](int64_t i) {
+                           return from[i % width * terms + i / width];
+                         }));
   PLUMB_ASSIGN_OR_RETURN(const Cells product, MatrixProduct(x, turned, {rows, p.num_output}));
   PLUMB_ASSIGN_OR_RETURN(Cells y, WithBias(product, traced.layer.Resource("bias"), 1, traced.constants));
   PLUMB_ASSIGN_OR_RETURN(y.cells, y.cells.Reshaped(traced.outputs[0].shape));
@@ -257,9 +254,10 @@ Result<Cells> ConvolutionCells(const TracedLayer& traced) {
   y.scale = x.scale;
   PLUMB_ASSIGN_OR_RETURN(y.cells, NewCells(traced.outputs[0].shape));
   const int64_t in = x.count() / std::max<int64_t>(shape.batch, 1), out = y.count() / std::max<int64_t>(shape.batch, 1);
+  Cell* cells = y.cells.data<Cell>();
   for (int64_t n = 0; n < shape.batch; ++n) {
     const Cell image = MixCells(function, PaddedImage(x.data() + n * in, shape.in_channels, shape.window));
-    for (int64_t i = 0; i < out; ++i) y.cells.data<Cell>()[n * out + i] = MixCells(image, static_cast<Cell>(i));
+    for (int64_t i = 0; i < out; ++i) cells[n * out + i] = MixCells(image, static_cast<Cell>(i));
   }
   const int64_t inner = out / std::max<int64_t>(shape.out_channels, 1);
   PLUMB_ASSIGN_OR_RETURN(y, WithBias(y, shape.bias ? traced.layer.Resource("bias") : nullptr, inner, traced.constants));
@@ -283,8 +281,9 @@ CellsMark MarkOfCells(const Cells& x, ConstantTable* constants) {
   mark.shape = x.shape();
   const Cell factor = CellOfNumber(constants->Number(x.scale));
   const Cell base = PowerOfBase(1);
-  for (int64_t i = 0; i < x.count(); ++i) {
-    const Cell cell = MultiplyCells(x.data()[i], factor);
+  const Cell* from = x.data();
+  for (int64_t i = 0; i < mark.count; ++i) {
+    const Cell cell = MultiplyCells(from[i], factor);
     mark.ordered = AddCells(MultiplyCells(mark.ordered, base), cell);
     mark.any_order = AddCells(mark.any_order, MixCells(1, cell));
   }
@@ -340,12 +339,12 @@ Result<std::vector<Cells>> TraceWhole(const TracedLayer& traced) {
     for (const int64_t dim : x.shape().dims()) function = MixCells(function, static_cast<Cell>(dim));
     function = MixCells(function, MarkOfCells(x, traced.constants).ordered);
   }
-  std::vector<Cells> outputs(traced.outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    PLUMB_ASSIGN_OR_RETURN(outputs[i].cells, NewCells(traced.outputs[i].shape));
-    const Cell output = MixCells(function, i);
-    for (int64_t at = 0; at < outputs[i].count(); ++at)
-      outputs[i].cells.data<Cell>()[at] = MixCells(output, static_cast<Cell>(at));
+  std::vector<Cells> outputs;
+  for (const BlobInfo& info : traced.outputs) {
+    const Cell output = MixCells(function, outputs.size());
+    PLUMB_ASSIGN_OR_RETURN(outputs.emplace_back(), CellsWhere(info.shape, 1, [=](int64_t i) {
+                             return MixCells(output, static_cast<Cell>(i));
+                           }));
   }
   return outputs;
 }

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
 
+#include "base/text.h"
 #include "op/core/strided.h"
 #include "session/name_graph.h"
 #include "session/name_plain.h"
@@ -17,13 +19,12 @@ namespace plumb {
 namespace {
 
 constexpr int kTraces = 6;
+constexpr const char* kFormula = "the same formula";
+constexpr const char* kTurned = "the same formula, its axes in another order";
 
 Result<Cells> CellsOfInput(size_t place, const Shape& shape) {
-  Cells cells;
-  PLUMB_ASSIGN_OR_RETURN(cells.cells, NewCells(shape));
   const Cell input = MixCells(CellOfText("network input"), place);
-  for (int64_t i = 0; i < cells.count(); ++i) cells.cells.data<Cell>()[i] = MixCells(input, static_cast<Cell>(i));
-  return cells;
+  return CellsWhere(shape, 1, [=](int64_t i) { return MixCells(input, static_cast<Cell>(i)); });
 }
 
 // The same input under the other graph's shape; nothing: it is another.
@@ -48,6 +49,30 @@ std::vector<int64_t> DimsBeyondOne(const Shape& shape) {
   return dims;
 }
 
+std::vector<int64_t> SortedDims(const Shape& shape) {
+  std::vector<int64_t> dims = DimsBeyondOne(shape);
+  std::sort(dims.begin(), dims.end());
+  return dims;
+}
+
+// Whether y is x with its axes in another order.
+Result<bool> IsTurned(const Cells& x, const Cells& y) {
+  const Shape shape(DimsBeyondOne(x.shape()));
+  constexpr int kMaxRank = 5;
+  if (shape.rank() > kMaxRank) return false;
+  std::vector<int> order(shape.dims().size());
+  std::iota(order.begin(), order.end(), 0);
+  PLUMB_ASSIGN_OR_RETURN(const Tensor dense, x.cells.Reshaped(shape));
+  do {
+    Shape turned = shape;
+    for (int i = 0; i < shape.rank(); ++i) turned[i] = shape[order[static_cast<size_t>(i)]];
+    if (turned.dims() != DimsBeyondOne(y.shape())) continue;
+    PLUMB_ASSIGN_OR_RETURN(const Tensor cells, ApplyMap(Transposed(shape.dims(), order, turned), dense));
+    if (std::equal(y.data(), y.data() + y.count(), cells.data<Cell>())) return true;
+  } while (std::next_permutation(order.begin(), order.end()));
+  return false;
+}
+
 // Traces both graphs again and again, and tells the walk which tensors have one formula.
 class TracedPairs {
  public:
@@ -67,12 +92,41 @@ class TracedPairs {
 
   Status Run() {
     for (int i = 0; i < kTraces; ++i) {
-      PLUMB_RETURN_IF_ERROR(Trace());
+      PLUMB_RETURN_IF_ERROR(Trace({}));
       Match();
       walk_->Grow();
       const size_t before = forced_.size();
       for (const auto& [theirs, ours] : walk_->pairs()) Force(theirs, ours);
       if (forced_.size() == before) break;
+    }
+    return Status::Ok();
+  }
+
+  // Tensors of a file whose axes stand in another order: the same elements, turned.
+  Status FindTurned() {
+    std::map<std::pair<Cell, std::vector<int64_t>>, std::vector<std::string>> model;
+    for (const std::string& name : a_.tensors) {
+      const auto mark = marks_a_.find(plain_a_.BlobOf(name));
+      if (mark != marks_a_.end()) model[{mark->second.any_order, SortedDims(mark->second.shape)}].push_back(name);
+    }
+    std::vector<std::pair<std::string, std::string>> candidates;
+    std::set<std::string> kept_b;
+    for (const std::string& name : b_.tensors) {
+      const auto mark = marks_b_.find(plain_b_.BlobOf(name));
+      if (mark == marks_b_.end() || walk_->PartnerOf(name) != nullptr || again_.count(name) > 0) continue;
+      for (const std::string& one : model[{mark->second.any_order, SortedDims(mark->second.shape)}]) {
+        candidates.emplace_back(one, name);
+        kept_.insert(plain_a_.BlobOf(one));
+        kept_b.insert(plain_b_.BlobOf(name));
+      }
+    }
+    if (candidates.empty()) return Status::Ok();
+    PLUMB_RETURN_IF_ERROR(Trace(kept_b));
+    for (const auto& [ours, theirs] : candidates) {
+      const Cells &x = cells_a_.at(plain_a_.BlobOf(ours)), &y = cells_b_.at(plain_b_.BlobOf(theirs));
+      PLUMB_ASSIGN_OR_RETURN(const bool turned, IsTurned(x, y));
+      if (turned && walk_->PartnerOf(theirs) == nullptr && !walk_->Pair(ours, theirs, kTurned))
+        again_.emplace(theirs, ours);
     }
     return Status::Ok();
   }
@@ -101,7 +155,7 @@ class TracedPairs {
     return Status::Ok();
   }
 
-  Status Trace() {
+  Status Trace(const std::set<std::string>& kept_b) {
     ConstantTable constants;
     NameTrace trace_a(plain_a_.graph, plain_a_.blobs, &constants);
     PLUMB_RETURN_IF_ERROR(trace_a.Run(given_a_, kept_));
@@ -112,9 +166,15 @@ class TracedPairs {
       if (cells != trace_a.kept().end()) given[theirs] = cells->second;
     }
     NameTrace trace_b(plain_b_.graph, plain_b_.blobs, &constants);
-    PLUMB_RETURN_IF_ERROR(trace_b.Run(given, {}));
+    PLUMB_RETURN_IF_ERROR(trace_b.Run(given, kept_b));
     marks_a_ = trace_a.marks();
     marks_b_ = trace_b.marks();
+    for (const auto& [traced, cells] : {std::pair(&trace_a, &cells_a_), {&trace_b, &cells_b_}}) {
+      cells->clear();
+      for (const auto& [blob, kept] : traced->kept()) {
+        PLUMB_ASSIGN_OR_RETURN((*cells)[blob], Baked(kept, &constants));
+      }
+    }
     return Status::Ok();
   }
 
@@ -137,7 +197,7 @@ class TracedPairs {
     for (const bool shaped : {true, false}) {
       for (const std::string& one : model) {
         if (shaped && marks_a_.at(plain_a_.BlobOf(one)).shape != shape) continue;
-        if (walk_->Pair(one, name, "the same formula")) return;
+        if (walk_->Pair(one, name, kFormula)) return;
       }
     }
     again_.emplace(name, model[0]);
@@ -157,7 +217,7 @@ class TracedPairs {
   const NameGraph& b_;
   NameWalk* walk_;
   PlainGraph plain_a_, plain_b_;
-  std::map<std::string, Cells> given_a_, given_b_;
+  std::map<std::string, Cells> given_a_, given_b_, cells_a_, cells_b_;
   std::set<std::string> kept_;
   std::map<std::string, std::string> forced_;  // blob of b: blob of a
   std::map<std::string, CellsMark> marks_a_, marks_b_;
@@ -175,6 +235,8 @@ Result<NameSuggestions> SuggestNames(const std::string& model, const std::string
   NameSuggestions found;
   Status status = traced.Read(model, other, a, b);
   if (status.ok()) status = traced.Run();
+  const bool turns = EndsWith(model, ".tflite") || EndsWith(other, ".tflite");
+  if (status.ok() && turns) status = traced.FindTurned();
   if (!status.ok()) found.untraced = status.message();
   walk.Grow();
   found.model = model;
@@ -185,7 +247,7 @@ Result<NameSuggestions> SuggestNames(const std::string& model, const std::string
     const std::string* partner = walk.PartnerOf(name);
     const auto again = traced.again().find(name);
     if (partner == nullptr && again != traced.again().end()) {
-      found.pairs.push_back({again->second, name, "the same formula"});
+      found.pairs.push_back({again->second, name, kFormula});
     } else if (partner == nullptr) {
       found.left.push_back(name);
     } else {
