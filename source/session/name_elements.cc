@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells of operators that compute each element for itself. What several operators can write in several ways is written
 // in one: x / 2 as a scale, GELU by erf, Swish as x times sigmoid(x), a power of 2 as a product.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
 
 #include "op/activation.h"
 #include "op/binary.h"
@@ -55,7 +57,7 @@ Result<Cells> PowerOfCells(double exponent, const Cells& x, ConstantTable* const
     PLUMB_ASSIGN_OR_RETURN(const Cells root, FunctionOfCells("Sqrt", x, constants));
     return InverseOfCells(root, constants);
   }
-  return FunctionOfCells("power " + std::to_string(constants->Number(exponent)), x, constants);
+  return FunctionOfCells(fmt::format("power {}", constants->Number(exponent)), x, constants);
 }
 
 // a x + b, where both are numbers.
@@ -115,27 +117,51 @@ Result<Cells> UnaryCells(const TracedLayer& traced, const Cells& x) {
     case OpKind::kCast:
     case OpKind::kPlumbCast:
       if (IsFloat(traced.infos[0].dtype) && IsFloat(traced.outputs[0].dtype)) return x;
-      return FunctionOfCells(std::string("to ") + DTypeName(traced.outputs[0].dtype), x, constants);
+      return FunctionOfCells(fmt::format("to {}", DTypeName(traced.outputs[0].dtype)), x, constants);
     default: return FunctionOfCells(TextOfLayer(layer), x, constants);
   }
 }
 
-// Both operands of a binary operator, a constant one of the layer's own among them; its values where they are known.
+// Both operands of a binary operator, a constant one of the layer's own among them; their values where they are known.
 struct BinaryOperands {
   Cells x, y;
-  Tensor second;
+  Tensor first, second;
 };
 
 Result<BinaryOperands> OperandsOf(const TracedLayer& traced) {
-  if (traced.inputs.size() > 1) return BinaryOperands{traced.inputs[0], traced.inputs[1], traced.infos[1].value};
+  if (traced.inputs.size() > 1)
+    return BinaryOperands{traced.inputs[0], traced.inputs[1], traced.infos[0].value, traced.infos[1].value};
   const Tensor* element = traced.layer.Resource("element");
   if (element == nullptr) return Status::Internal("a binary operator has one operand");
   PLUMB_ASSIGN_OR_RETURN(const Shape shape, ConstantOperandShape(*element, traced.infos[0].shape));
   PLUMB_ASSIGN_OR_RETURN(const Tensor shaped, element->Reshaped(shape));
   PLUMB_ASSIGN_OR_RETURN(const Cells constant, traced.constants->CellsOf(shaped));
   if (ParamOf<BinaryParam>(traced.layer).weight_input_index == 0)
-    return BinaryOperands{constant, traced.inputs[0], Tensor()};
-  return BinaryOperands{traced.inputs[0], constant, shaped};
+    return BinaryOperands{constant, traced.inputs[0], shaped, Tensor()};
+  return BinaryOperands{traced.inputs[0], constant, Tensor(), shaped};
+}
+
+// The number that all elements of a constant are.
+std::optional<double> OneNumber(const Tensor& value) {
+  if (value.empty() || value.NumElements() == 0 || !IsFloat(value.dtype())) return std::nullopt;
+  const double first = value.ValueAt(0);
+  for (int64_t i = 1; i < value.NumElements(); ++i) {
+    if (value.ValueAt(i) != first) return std::nullopt;
+  }
+  return first;
+}
+
+// Maximum or Minimum with a number is one side of a clip.
+Result<std::vector<Cells>> OneSidedClip(const TracedLayer& traced, const BinaryOperands& operands) {
+  std::vector<Cells> clipped;
+  const auto first = OneNumber(operands.first), second = OneNumber(operands.second);
+  if (!first && !second) return clipped;
+  const double limit = second ? *second : *first;
+  const bool low = traced.layer.kind == OpKind::kMaximum;
+  PLUMB_ASSIGN_OR_RETURN(const Cells x, Broadcast(second ? operands.x : operands.y, traced.outputs[0].shape));
+  PLUMB_ASSIGN_OR_RETURN(clipped.emplace_back(),
+                         ClippedCells(low ? limit : -kNoLimit, low ? kNoLimit : limit, x, traced.constants));
+  return clipped;
 }
 
 // A constant is inverted by its values: dividing by it is multiplying with what an optimiser made of it.
@@ -198,6 +224,12 @@ Result<Cells> BinaryCells(const TracedLayer& traced) {
       PLUMB_ASSIGN_OR_RETURN(const Cells base, Broadcast(x, shape));
       return PowerOfCells(operands.second.ValueAt(0), base, constants);
     }
+    case OpKind::kMaximum:
+    case OpKind::kMinimum: {
+      PLUMB_ASSIGN_OR_RETURN(const std::vector<Cells> clipped, OneSidedClip(traced, operands));
+      if (!clipped.empty()) return clipped[0];
+      break;
+    }
     default: break;
   }
   return MixedCells(traced, {x, y});
@@ -254,11 +286,12 @@ Result<Cells> InverseOfCells(const Cells& x, ConstantTable* constants) {
 }
 
 Result<Cells> ClippedCells(double low, double high, const Cells& x, ConstantTable* constants) {
-  if (low <= -kNoLimit && high >= kNoLimit) return x;
-  if (low == 0 && high >= kNoLimit) return FunctionOfCells("ReLU", x, constants);
-  const auto number = [&](double value) { return std::to_string(constants->Number(value)); };
-  return FunctionOfCells("clip " + number(std::max(low, -kNoLimit)) + " " + number(std::min(high, kNoLimit)), x,
-                         constants);
+  Cells y = x;
+  if (high < kNoLimit) {
+    PLUMB_ASSIGN_OR_RETURN(y, FunctionOfCells(fmt::format("at most {}", constants->Number(high)), x, constants));
+  }
+  if (low <= -kNoLimit) return y;
+  return FunctionOfCells(low == 0 ? "ReLU" : fmt::format("at least {}", constants->Number(low)), y, constants);
 }
 
 Result<Cells> SwishOfCells(const Cells& x, ConstantTable* constants) {
