@@ -107,15 +107,13 @@ Result<Cells> ConstantTable::CellsOf(const Tensor& value) {
   return made;
 }
 
-Cell ConstantTable::ContentOf(const Tensor& value) {
+Result<Tensor> ConstantTable::InOrder(const Tensor& value) {
   const Tensor standing = Standing(value);
-  const auto known = computed_.find(standing.raw());
-  if (known != computed_.end()) return known->second.second;
-  Cell ordered = 0;
+  const auto known = in_order_.find(standing.raw());
+  if (known != in_order_.end()) return known->second;
   std::vector<double> values;
   for (int64_t i = 0, count = standing.NumElements(); i < count; ++i) {
     const double x = standing.ValueAt(i);
-    ordered = AddCells(MultiplyCells(ordered, kHashBase), CellOfNumber(x));
     if (x != 0) values.push_back(x);
   }
   std::sort(values.begin(), values.end());
@@ -125,14 +123,24 @@ Cell ConstantTable::ContentOf(const Tensor& value) {
     steps += values[i] * static_cast<double>(i % 97);
   }
   const std::vector<double> mark = {static_cast<double>(values.size()), sum, steps, values.empty() ? 0 : values.back()};
-  std::vector<Cell>& same = contents_[mark];
-  if (second_ && same.size() == 1) {
-    ordered = same[0];
-  } else if (std::find(same.begin(), same.end(), ordered) == same.end()) {
-    same.push_back(ordered);
+  std::vector<Tensor>& same = by_values_[mark];
+  Tensor ordered = standing;
+  if (!second_) {
+    same.push_back(standing);
+  } else if (same.size() == 1 && same[0].NumElements() <= standing.NumElements() &&
+             same[0].dtype() == standing.dtype()) {
+    PLUMB_ASSIGN_OR_RETURN(ordered, Tensor::Zeros(standing.dtype(), standing.shape()));
+    std::memcpy(ordered.raw(), same[0].raw(), same[0].bytes());
   }
-  computed_[standing.raw()] = {mark, ordered};
+  in_order_[standing.raw()] = ordered;
   return ordered;
+}
+
+Cell ContentOf(const Tensor& value) {
+  Cell content = 0;
+  for (int64_t i = 0, count = value.NumElements(); i < count; ++i)
+    content = AddCells(MultiplyCells(content, kHashBase), CellOfNumber(value.ValueAt(i)));
+  return content;
 }
 
 }  // namespace plumb

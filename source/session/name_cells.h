@@ -38,7 +38,8 @@ inline Cell MixCells(Cell a, Cell b) {
   return x >= kFieldPrime ? x % kFieldPrime : x;
 }
 Cell CellOfText(std::string_view text);
-Cell CellOfNumber(double value);  // as a fraction: sums and products of numbers are those of their cells
+Cell ContentOf(const Tensor& value);  // its elements in their order
+Cell CellOfNumber(double value);      // as a fraction: sums and products of numbers are those of their cells
 Cell PowerOfBase(uint64_t exponent);
 
 // The cells of a tensor, times a number that stands for all of them.
@@ -80,9 +81,9 @@ class ConstantTable {
   // The number that stands for this one.
   double Number(double value);
   Result<Cells> CellsOf(const Tensor& value);
-  // One number for what it holds. A tensor that holds the values of one single tensor of before, in another order and
-  // padded with zeros, counts as that one.
-  Cell ContentOf(const Tensor& value);
+  // Of as many elements. What holds the values of one single tensor of the first graph in another order, as ONNX
+  // Runtime's blocks do, and zeros behind them, is given in that tensor's order.
+  Result<Tensor> InOrder(const Tensor& value);
   // From here on tensors are those of the second graph.
   void BeginSecond() { second_ = true; }
 
@@ -94,9 +95,9 @@ class ConstantTable {
   const Tensor& Standing(const Tensor& value);
 
   std::map<double, double> numbers_;
-  std::map<int64_t, std::vector<Held>> tensors_;                          // by their count
-  std::map<std::vector<double>, std::vector<Cell>> contents_;             // by what no order changes
-  std::map<const void*, std::pair<std::vector<double>, Cell>> computed_;  // by address
+  std::map<int64_t, std::vector<Held>> tensors_;                  // by their count
+  std::map<std::vector<double>, std::vector<Tensor>> by_values_;  // by what no order changes
+  std::map<const void*, Tensor> in_order_;                        // by the address of what stands for it
   bool second_ = false;
 };
 

@@ -42,6 +42,8 @@ bool IsElementWise(OpKind kind) {
   }
 }
 
+bool IsWhole(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64; }
+
 std::string TextOfLayer(const Layer& layer) {
   std::string text = layer.type;
   for (const auto& [name, value] : ListParams(layer)) text += " " + name + "=" + value;
@@ -117,6 +119,7 @@ Result<Cells> UnaryCells(const TracedLayer& traced, const Cells& x) {
     case OpKind::kCast:
     case OpKind::kPlumbCast:
       if (IsFloat(traced.infos[0].dtype) && IsFloat(traced.outputs[0].dtype)) return x;
+      if (IsWhole(traced.infos[0].dtype) && IsWhole(traced.outputs[0].dtype)) return x;
       return FunctionOfCells(fmt::format("to {}", DTypeName(traced.outputs[0].dtype)), x, constants);
     default: return FunctionOfCells(TextOfLayer(layer), x, constants);
   }

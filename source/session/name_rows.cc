@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of operators that look at more than one element: products, sums over axes, normalisations. What is here nothing
-// of its own is a function of all that the operator reads, in its order.
+// Cells of operators that look at a row of elements: sums over axes, normalisations. What has no way of its own is a
+// function of all that the operator reads, in its order.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "op/affine.h"
-#include "op/convolution.h"
-#include "op/inner_product.h"
-#include "op/matmul.h"
+#include "op/arg_max.h"
 #include "op/norm.h"
 #include "op/pooling.h"
 #include "op/reduce.h"
@@ -16,14 +16,6 @@
 
 namespace plumb {
 namespace {
-
-// The sum over `count` cells, `step` apart, each times a power of the base: their order counts.
-Cell OrderedSum(const Cell* cells, int64_t count, int64_t step) {
-  const Cell base = PowerOfBase(1);
-  Cell sum = 0;
-  for (int64_t i = 0; i < count; ++i) sum = AddCells(MultiplyCells(sum, base), cells[i * step]);
-  return sum;
-}
 
 // For each element, which element of the reduced tensor it belongs to; the tensor keeps the reduced dims as 1.
 struct ReducedPlaces {
@@ -142,20 +134,6 @@ Result<Cells> LayerNormCells(const TracedLayer& traced) {
   return y;
 }
 
-// Constants that the channels of a tensor share.
-Result<Cells> PerChannel(const Tensor& value, int64_t inner, const Shape& shape, ConstantTable* constants) {
-  PLUMB_ASSIGN_OR_RETURN(const Cells cells, constants->CellsOf(value));
-  const Cell* from = cells.data();
-  const int64_t channels = cells.count();
-  return CellsWhere(shape, cells.scale, [=](int64_t i) { return from[i / inner % channels]; });
-}
-
-Result<Cells> WithBias(const Cells& x, const Tensor* bias, int64_t inner, ConstantTable* constants) {
-  if (bias == nullptr || bias->NumElements() == 0) return x;
-  PLUMB_ASSIGN_OR_RETURN(const Cells added, PerChannel(*bias, inner, x.shape(), constants));
-  return SumOfCells(x, added, x.shape(), constants);
-}
-
 Result<Cells> AffineCells(const TracedLayer& traced) {
   const Cells& x = traced.inputs[0];
   PLUMB_ASSIGN_OR_RETURN(const AffineShape affine, ResolveAffine(traced.layer, x.shape()));
@@ -167,103 +145,18 @@ Result<Cells> AffineCells(const TracedLayer& traced) {
   return WithBias(y, affine.bias, affine.inner, traced.constants);
 }
 
-// One element for each row of x and column of y.
-Result<Cells> MatrixProduct(const Cells& x, const Cells& y, const Shape& out) {
-  PLUMB_ASSIGN_OR_RETURN(const MatMulShape shape, ResolveMatMul(x.shape(), y.shape()));
-  Cells made;
-  made.scale = x.scale * y.scale;
-  PLUMB_ASSIGN_OR_RETURN(made.cells, NewCells(out));
-  const int64_t matrix = shape.m * shape.n;
-  std::vector<Cell> rows(static_cast<size_t>(shape.m)), columns(static_cast<size_t>(shape.n));
-  const Cell function = CellOfText("product");
-  for (size_t b = 0; b < shape.first_matrix.size(); ++b) {
-    const Cell* first = x.data() + shape.first_matrix[b] * shape.m * shape.k;
-    const Cell* second = y.data() + shape.second_matrix[b] * shape.k * shape.n;
-    for (int64_t i = 0; i < shape.m; ++i) rows[static_cast<size_t>(i)] = OrderedSum(first + i * shape.k, shape.k, 1);
-    for (int64_t i = 0; i < shape.n; ++i) columns[static_cast<size_t>(i)] = OrderedSum(second + i, shape.k, shape.n);
-    Cell* cells = made.cells.data<Cell>() + static_cast<int64_t>(b) * matrix;
-    for (int64_t i = 0; i < matrix; ++i) {
-      const Cell row = rows[static_cast<size_t>(i / shape.n)], column = columns[static_cast<size_t>(i % shape.n)];
-      cells[i] = MixCells(function, MultiplyCells(row, column));
-    }
-  }
-  return made;
-}
-
-Result<Cells> MatMulCells(const TracedLayer& traced) {
-  const Tensor* weight = traced.layer.Resource("weight");
-  if (traced.inputs.size() > 1) return MatrixProduct(traced.inputs[0], traced.inputs[1], traced.outputs[0].shape);
-  if (weight == nullptr) return Status::Internal("a matrix product has one operand");
-  PLUMB_ASSIGN_OR_RETURN(const MatMulOperands operands, OperandsOfMatMul(traced.layer, {traced.infos[0].shape}));
-  const bool first = ParamOf<MatMulParam>(traced.layer).weight_position == 0;
-  PLUMB_ASSIGN_OR_RETURN(const Tensor shaped, weight->Reshaped(first ? operands.first : operands.second));
-  PLUMB_ASSIGN_OR_RETURN(const Cells constant, traced.constants->CellsOf(shaped));
+// The place of the largest of each row, by all that the row holds.
+Result<Cells> ArgMaxCells(const TracedLayer& traced) {
+  const auto& p = ParamOf<ArgMaxParam>(traced.layer);
   const Cells& x = traced.inputs[0];
-  return MatrixProduct(first ? constant : x, first ? x : constant, traced.outputs[0].shape);
-}
-
-Result<Cells> InnerProductCells(const TracedLayer& traced) {
-  const auto& p = ParamOf<InnerProductParam>(traced.layer);
-  const Tensor* weight = traced.layer.Resource("weight");
-  Cells x = traced.inputs[0];
-  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, std::max(x.shape().rank(), 1)));
-  const int64_t rows = x.shape().Count(0, axis), terms = x.shape().CountFrom(axis);
-  if (weight == nullptr || weight->NumElements() != p.num_output * terms)
-    return Status::Internal("a product's weights do not fit");
-  PLUMB_ASSIGN_OR_RETURN(x.cells, x.cells.Reshaped({rows, terms}));
-  PLUMB_ASSIGN_OR_RETURN(const Tensor shaped, weight->Reshaped({p.num_output, terms}));
-  PLUMB_ASSIGN_OR_RETURN(const Cells constant, traced.constants->CellsOf(shaped));
-  const Cell* from = constant.data();
-  const int64_t width = p.num_output;
-  PLUMB_ASSIGN_OR_RETURN(const Cells turned, CellsWhere({terms, width}, constant.scale, [=](int64_t i) {
-                           return from[i % width * terms + i / width];
-                         }));
-  PLUMB_ASSIGN_OR_RETURN(const Cells product, MatrixProduct(x, turned, {rows, p.num_output}));
-  PLUMB_ASSIGN_OR_RETURN(Cells y, WithBias(product, traced.layer.Resource("bias"), 1, traced.constants));
-  PLUMB_ASSIGN_OR_RETURN(y.cells, y.cells.Reshaped(traced.outputs[0].shape));
-  return y;
-}
-
-// What an image holds with its pads, as one number: a pad in front and one of the convolution's own are the same.
-Cell PaddedImage(const Cell* image, int64_t channels, const Window2D& window) {
-  const int64_t height = window.h.in + window.h.pad_begin + window.h.pad_end;
-  const int64_t width = window.w.in + window.w.pad_begin + window.w.pad_end;
-  const Cell base = PowerOfBase(1);
-  Cell sum = MixCells(static_cast<Cell>(height), static_cast<Cell>(width));
-  for (int64_t c = 0; c < channels; ++c) {
-    for (int64_t h = 0; h < window.h.in; ++h) {
-      const int64_t at = (c * height + h + window.h.pad_begin) * width + window.w.pad_begin;
-      Cell power = PowerOfBase(static_cast<uint64_t>(at));
-      for (int64_t w = 0; w < window.w.in; ++w, power = MultiplyCells(power, base))
-        sum = AddCells(sum, MultiplyCells(power, *image++));
-    }
-  }
-  return sum;
-}
-
-Result<Cells> ConvolutionCells(const TracedLayer& traced) {
-  const Cells& x = traced.inputs[0];
-  const Tensor* weight = traced.layer.Resource("weight");
-  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(traced.layer, x.shape()));
-  if (weight == nullptr) return Status::Internal("a convolution has no weights");
-  Cell function = MixCells(CellOfText("convolution"), traced.constants->ContentOf(*weight));
-  for (const int64_t number : {shape.group, shape.window.h.kernel, shape.window.w.kernel, shape.window.h.stride,
-                               shape.window.w.stride, shape.window.h.dilation, shape.window.w.dilation})
-    function = MixCells(function, static_cast<Cell>(number));
-  Cells y;
-  y.scale = x.scale;
-  PLUMB_ASSIGN_OR_RETURN(y.cells, NewCells(traced.outputs[0].shape));
-  const int64_t in = x.count() / std::max<int64_t>(shape.batch, 1), out = y.count() / std::max<int64_t>(shape.batch, 1);
-  Cell* cells = y.cells.data<Cell>();
-  for (int64_t n = 0; n < shape.batch; ++n) {
-    const Cell image = MixCells(function, PaddedImage(x.data() + n * in, shape.in_channels, shape.window));
-    for (int64_t i = 0; i < out; ++i) cells[n * out + i] = MixCells(image, static_cast<Cell>(i));
-  }
-  const int64_t inner = out / std::max<int64_t>(shape.out_channels, 1);
-  PLUMB_ASSIGN_OR_RETURN(y, WithBias(y, shape.bias ? traced.layer.Resource("bias") : nullptr, inner, traced.constants));
-  if (shape.activation == kActivationReLU) return ClippedCells(0, 1e30, y, traced.constants);
-  if (shape.activation == kActivationReLU6) return ClippedCells(0, 6, y, traced.constants);
-  return shape.activation == kActivationSwish ? SwishOfCells(y, traced.constants) : y;
+  PLUMB_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(p.axis, x.shape().rank()));
+  PLUMB_ASSIGN_OR_RETURN(const Cells baked, Baked(x, traced.constants));
+  const Cell function = CellOfText(fmt::format("place {} {}", p.mode, p.select_last_index));
+  const int64_t inner = x.shape().CountFrom(axis + 1), count = x.shape()[axis];
+  const Cell* from = baked.data();
+  return CellsWhere(traced.outputs[0].shape, 1, [=](int64_t i) {
+    return MixCells(function, OrderedSum(from + i / inner * count * inner + i % inner, count, inner));
+  });
 }
 
 bool IsGlobal(const PoolingShape& pool) {
@@ -296,11 +189,8 @@ Result<std::vector<Cells>> TraceRows(const TracedLayer& traced) {
   std::vector<Cells> outputs;
   Result<Cells> made = Cells();
   switch (layer.kind) {
-    case OpKind::kMatMul: made = MatMulCells(traced); break;
-    case OpKind::kInnerProduct: made = InnerProductCells(traced); break;
-    case OpKind::kConvolution:
-    case OpKind::kConvolution1D: made = ConvolutionCells(traced); break;
     case OpKind::kSoftmax: made = SoftmaxCells(x, ParamOf<SoftmaxParam>(layer).axis, traced.constants); break;
+    case OpKind::kArgMaxOrMin: made = ArgMaxCells(traced); break;
     case OpKind::kLayerNorm: made = LayerNormCells(traced); break;
     case OpKind::kBatchNormCxx:
     case OpKind::kScale:
@@ -334,7 +224,7 @@ Result<std::vector<Cells>> TraceWhole(const TracedLayer& traced) {
   for (const auto& [name, value] : ListParams(traced.layer))
     function = MixCells(function, CellOfText(name + "=" + value));
   for (const auto& [slot, value] : traced.layer.resources)
-    function = MixCells(MixCells(function, CellOfText(slot)), traced.constants->ContentOf(value));
+    function = MixCells(MixCells(function, CellOfText(slot)), ContentOf(value));
   for (const Cells& x : traced.inputs) {
     for (const int64_t dim : x.shape().dims()) function = MixCells(function, static_cast<Cell>(dim));
     function = MixCells(function, MarkOfCells(x, traced.constants).ordered);

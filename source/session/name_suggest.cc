@@ -73,14 +73,33 @@ Result<bool> IsTurned(const Cells& x, const Cells& y) {
   return false;
 }
 
+const onnx::ValueInfoIr* InputOf(const onnx::ModelIr& model, const std::string& name) {
+  const auto found = std::find_if(model.graph.inputs.begin(), model.graph.inputs.end(),
+                                  [&](const onnx::ValueInfoIr& input) { return input.name == name; });
+  return found == model.graph.inputs.end() ? nullptr : &*found;
+}
+
+// Whether the other graph fixes the dims that the model leaves open.
+bool TakesDims(const onnx::ValueInfoIr& model, const onnx::ValueInfoIr& other) {
+  if (!other.has_shape || other.dims.size() != model.dims.size()) return false;
+  for (size_t i = 0; i < other.dims.size(); ++i) {
+    if (other.dims[i] <= 0 || (model.dims[i] > 0 && model.dims[i] != other.dims[i])) return false;
+  }
+  return true;
+}
+
 // Traces both graphs again and again, and tells the walk which tensors have one formula.
 class TracedPairs {
  public:
   TracedPairs(const NameModel& a, const NameModel& b, NameWalk* walk) : a_(*a.graph), b_(*b.graph), walk_(walk) {}
 
   Status Read(const std::string& a, const std::string& b, const NameModel& model, const NameModel& other) {
-    PLUMB_ASSIGN_OR_RETURN(plain_a_, ReadPlainGraph(a, model.ir, {}));
-    std::map<std::string, Shape> shapes;
+    std::map<std::string, Shape> fixed, shapes;
+    for (const auto& [theirs, ours] : walk_->pairs()) {
+      const onnx::ValueInfoIr *x = InputOf(model.ir, ours), *y = InputOf(other.ir, theirs);
+      if (x != nullptr && y != nullptr && TakesDims(*x, *y)) fixed[ours] = Shape(y->dims);
+    }
+    PLUMB_ASSIGN_OR_RETURN(plain_a_, ReadPlainGraph(a, model.ir, fixed));
     for (const GraphInput& input : plain_a_.graph.inputs) {
       for (const auto& [theirs, ours] : walk_->pairs()) {
         if (ours == input.name) shapes[theirs] = input.shape;

@@ -67,7 +67,7 @@ Result<std::vector<Cells>> MoveCells(const TracedLayer& traced) {
 }
 
 Result<std::vector<Cells>> TraceLayer(const TracedLayer& traced) {
-  for (const auto way : {MoveCells, TraceElements, TraceRows}) {
+  for (const auto way : {MoveCells, TraceElements, TraceProducts, TraceRows}) {
     PLUMB_ASSIGN_OR_RETURN(std::vector<Cells> outputs, way(traced));
     if (!outputs.empty()) return outputs;
   }

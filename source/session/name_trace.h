@@ -25,7 +25,9 @@ struct TracedLayer {
 
 // name_elements.cc: operators that compute each element for itself; nothing: it is none.
 Result<std::vector<Cells>> TraceElements(const TracedLayer& traced);
-// name_rows.cc: products, sums over axes, normalisations, and every other operator as a function of all that it reads.
+// name_products.cc: products and convolutions.
+Result<std::vector<Cells>> TraceProducts(const TracedLayer& traced);
+// name_rows.cc: sums over axes and normalisations; every other operator as a function of all that it reads.
 Result<std::vector<Cells>> TraceRows(const TracedLayer& traced);
 Result<std::vector<Cells>> TraceWhole(const TracedLayer& traced);
 
@@ -39,6 +41,12 @@ Result<Cells> InverseOfCells(const Cells& x, ConstantTable* constants);
 Result<Cells> ClippedCells(double low, double high, const Cells& x, ConstantTable* constants);
 Result<Cells> SwishOfCells(const Cells& x, ConstantTable* constants);
 Result<Cells> ConstantCells(double value, ConstantTable* constants);  // of one element
+// The sum over `count` cells, `step` apart, each times a power of the base: their order counts.
+Cell OrderedSum(const Cell* cells, int64_t count, int64_t step);
+// Constants that the channels of a tensor share, `inner` elements each.
+Result<Cells> PerChannel(const Tensor& value, int64_t inner, const Shape& shape, ConstantTable* constants);
+// `bias` may be null.
+Result<Cells> WithBias(const Cells& x, const Tensor* bias, int64_t inner, ConstantTable* constants);
 CellsMark MarkOfCells(const Cells& x, ConstantTable* constants);
 
 class NameTrace {

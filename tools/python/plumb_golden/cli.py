@@ -115,6 +115,9 @@ FRAMEWORKS = {
     "ncnn": ("ncnn_subject", "MODEL.onnx", "an .onnx in ncnn, after pnnx"),
 }
 
+# Whose own graph --graph writes: command: module.
+OWN_GRAPHS = {"mnn": "mnn_graph", "ncnn": "pnnx_graph"}
+
 # What runs no model: command: (what it reads, what it is, the default of -o).
 CONVERTERS = {
     "read": ("FILE", "a dump of another tool that needs Python (ONNX Runtime's SQLite database, ETDump) as a dump "
@@ -170,6 +173,10 @@ def make_parser():
         commands.choices[name].add_argument("--precision", default="f32", choices=["f32", "f16", "bf16"],
                                             help="in which blobs are stored, or products computed, where this CPU can "
                                                  "(default: %(default)s)")
+    for name, whose in (("mnn", "MNN's"), ("ncnn", "pnnx's")):
+        commands.choices[name].add_argument("--graph", metavar="FILE.onnx",
+                                            help=f"write {whose} graph under its own names, for blob_diff "
+                                                 "--suggest-names, and no dump")
     add_litert(commands.choices["litert"])
     commands.choices["mnn"].add_argument("--weight-bits", type=int, choices=[4, 8],
                                          help="let MNN's converter quantise the weights (its --weightQuantBits)")
@@ -222,7 +229,10 @@ def check(options):
             return
     if options.tensors and not any(pathlib.Path(text.rpartition("=")[2]).suffix in RAW for text in options.input):
         raise UsageError(f"--tensors says what a raw file ({' '.join(RAW)}) holds, and none is given with -i")
-    check_free(options.output, options.force)
+    if getattr(options, "graph", None) is None:
+        check_free(options.output, options.force)
+    elif pathlib.Path(options.graph).exists() and not options.force:
+        raise UsageError(f"there is a '{options.graph}' already; --force replaces it")
 
 
 def check_report(options):
@@ -266,6 +276,8 @@ def run(options):
                      specs=inputs.parse_specs(options.tensors),
                      seed=options.seed, value_range=options.range, force=options.force,
                      prove_probe=options.prove_probe)
+    if getattr(options, "graph", None):
+        return write_graph(options, arguments)
     for own in ("optimized", "train_mode", "onnx", "constants", "precision", "weight_bits",
                 "indices", "as_deployed", "kernels", "signature"):
         if hasattr(options, own):
@@ -277,6 +289,15 @@ def run(options):
         repeats.prove(folder, lambda path, how: framework.run(options.model, path, how=how, **arguments), options.runs,
                       options.threads, options.batch)
         return folder
+
+
+def write_graph(options, arguments):
+    """The names of the tensors in the file."""
+    for given in ("force", "prove_probe"):
+        del arguments[given]
+    with own_output(options.quiet):
+        module = importlib.import_module(f".{OWN_GRAPHS[options.command]}", __package__)
+        return module.own_graph(options.model, **arguments).save(options.graph)
 
 
 @contextlib.contextmanager
@@ -328,6 +349,14 @@ def system_sentence(error):
     return f"cannot read or write {where}: {error.strerror or error}"
 
 
+def tell_graph(options, names):
+    if options.json is not None:
+        hand_out(options.json, {"tool": f"plumb_golden {VERSION}", "command": options.command, "model": options.model,
+                                "exit_code": 0, "error": "", "graph": options.graph, "tensors": sorted(names)})
+    if options.json != "-":
+        say(f"{options.graph}: {len(names)} tensors", sys.stdout)
+
+
 def tell_list(options, rows):
     for line in importlib.import_module(".litert_file", __package__).table(rows):
         if options.json != "-":
@@ -361,7 +390,7 @@ def main(arguments=None):
     inputs.chosen.clear()
     try:
         done = run(options)
-        (tell_list if isinstance(done, list) else tell)(options, done)
+        (tell_list if isinstance(done, list) else tell_graph if isinstance(done, set) else tell)(options, done)
         return 0
     except UsageError as error:
         return fail(options, 2, str(error))
