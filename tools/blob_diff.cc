@@ -27,6 +27,7 @@ constexpr const char* kExamples = R"(Examples:
   blob_diff a.raw b.raw --dtype i32 --shape 1,1000
   blob_diff --weights net.pt net.tflite             the weights of a model and of what it was converted to
   blob_diff --suggest-names net.onnx fused.onnx     which tensor of a fused graph is which of the model
+  blob_diff --suggest-names net.onnx fused.onnx --by-value    and what is left, by what both compute
 Exit codes: 0 aligned, 1 different or nothing compared (with --strict: also when something has
 no pair), 2 bad usage or input.)";
 
@@ -35,6 +36,8 @@ struct Options {
   std::string rule = "default";
   std::string atol, rtol, dtype, shape, json, csv, names;
   std::string epsilon;
+  std::string values_a, values_b;
+  bool by_value = false;
   bool weights = false;
   bool suggest = false;
   bool pair_by_order = false;
@@ -53,6 +56,12 @@ void Declare(Options* o, CommandLine* c) {
   c->Flag("--suggest-names", &o->suggest,
           "A and B are a model and a graph that was made of it: say by structure which tensor is which; --csv writes "
           "what --names reads");
+  c->Flag(
+      "--by-value", &o->by_value,
+      "with --suggest-names, as the last resort: run both graphs (NAIVE) on two drawn inputs, and pair what is left "
+      "where one tensor alone holds the same values");
+  c->Add("--values-a", &o->values_a, "the same with the values of a dump of A, of the input that --values-b ran on");
+  c->Add("--values-b", &o->values_b, "a dump of B, whose tensors bear B's names");
   c->Add("--epsilon", &o->epsilon, "with --weights: of the original's batch norms, where its file does not say it");
   c->Add("--rule", &o->rule,
          "default: |a-b| <= atol + rtol |b|; allclose: NumPy's defaults; tnn: TNN's rule; cosine: >= 0.999");
@@ -185,8 +194,12 @@ int Suggest(const Options& o) {
   if (status.ok() && o.weights) status = Status::InvalidArgument("--weights does nothing with --suggest-names");
   if (status.ok() && !o.json.empty()) status = Status::InvalidArgument("--json does nothing with --suggest-names");
   if (status.ok() && !o.epsilon.empty()) status = Status::InvalidArgument("--epsilon does nothing without --weights");
+  if (status.ok() && o.values_a.empty() != o.values_b.empty())
+    status = Status::InvalidArgument("--values-a and --values-b go together: two dumps of one input");
+  if (status.ok() && o.by_value && !o.values_a.empty())
+    status = Status::InvalidArgument("--by-value runs both graphs, --values-a and --values-b give what they computed");
   if (!status.ok()) return Fail(status);
-  const auto found = SuggestNames(o.a, o.b);
+  const auto found = SuggestNames(o.a, o.b, {o.by_value, o.values_a, o.values_b});
   if (!found.ok()) return Fail(found.status());
   const auto width = static_cast<size_t>(OutputWidth());
   PrintText(o.output.quiet ? FormatNamesSummary(*found) : InOptionWords(FormatNamesText(*found, o.all, width)));
@@ -210,6 +223,8 @@ int Main(int argc, char** argv) {
                  {"--json", "write the report as JSON; --csv: as CSV"}});
   if (const auto code = command.Parse(argc, argv)) return *code;
   if (options.suggest) return Suggest(options);
+  if (options.by_value || !options.values_a.empty() || !options.values_b.empty())
+    return Fail(Status::InvalidArgument("--by-value, --values-a and --values-b do nothing without --suggest-names"));
   if (options.weights) return CompareWeights(options);
   if (!options.epsilon.empty()) return Fail(Status::InvalidArgument("--epsilon does nothing without --weights"));
   const auto report = Diff(options);

@@ -2,6 +2,7 @@
 // What SuggestNames found, for people and for --names.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 
 #include "plumb/suggest.h"
@@ -10,8 +11,12 @@
 namespace plumb {
 
 std::string FormatNamesSummary(const NameSuggestions& found) {
-  return fmt::format("{} of {} tensors are paired by structure, no value was looked at\n", found.pairs.size(),
-                     found.pairs.size() + found.left.size());
+  const auto by_value =
+      std::count_if(found.pairs.begin(), found.pairs.end(), [](const SuggestedName& pair) { return pair.by_value; });
+  const size_t by_structure = found.pairs.size() - static_cast<size_t>(by_value);
+  const std::string values = found.values ? fmt::format("{} by value", by_value) : "no value was looked at";
+  return fmt::format("{} of {} tensors are paired by structure, {}\n", by_structure,
+                     found.pairs.size() + found.left.size(), values);
 }
 
 std::string FormatNamesText(const NameSuggestions& found, bool all, size_t width) {
@@ -21,7 +26,7 @@ std::string FormatNamesText(const NameSuggestions& found, bool all, size_t width
   size_t renamed = 0;
   for (const SuggestedName& pair : found.pairs) {
     if (pair.model == pair.other && !all) continue;
-    if (++renamed <= kShown || all) table.Add({{pair.model}, {pair.other}, {pair.because}});
+    if (++renamed <= kShown || all || pair.by_value) table.Add({{pair.model}, {pair.other}, {pair.because}});
   }
   if (renamed > 0) text += table.Format(width);
   if (renamed > kShown && !all)

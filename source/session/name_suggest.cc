@@ -3,16 +3,19 @@
 // beyond recognition is found by the walk (name_walk.h); its pairs then count as the same in the next trace.
 #include "plumb/suggest.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <optional>
 
 #include "base/text.h"
 #include "op/core/strided.h"
+#include "plumb/inputs.h"
 #include "session/name_graph.h"
 #include "session/name_plain.h"
 #include "session/name_trace.h"
+#include "session/name_values.h"
 #include "session/name_walk.h"
 
 namespace plumb {
@@ -27,20 +30,15 @@ Result<Cells> CellsOfInput(size_t place, const Shape& shape) {
   return CellsWhere(shape, 1, [=](int64_t i) { return MixCells(input, static_cast<Cell>(i)); });
 }
 
-// The same input under the other graph's shape; nothing: it is another.
-Result<std::optional<Cells>> UnderShape(const Cells& cells, const Shape& shape) {
-  Cells made = cells;
+// The same input under the other graph's shape; empty: it is another.
+Result<Tensor> UnderShape(const Tensor& input, const Shape& shape) {
   for (const std::vector<int>& order : {std::vector<int>{0, 2, 3, 1}, {0, 3, 1, 2}}) {
-    if (cells.shape() == shape || shape.rank() != 4 || cells.shape().rank() != 4) break;
+    if (input.shape() == shape || shape.rank() != 4 || input.shape().rank() != 4) break;
     Shape turned = shape;
-    for (int i = 0; i < 4; ++i) turned[i] = cells.shape()[order[static_cast<size_t>(i)]];
-    if (turned != shape) continue;
-    PLUMB_ASSIGN_OR_RETURN(made.cells, ApplyMap(Transposed(cells.shape().dims(), order, shape), cells.cells));
-    return std::optional<Cells>(made);
+    for (int i = 0; i < 4; ++i) turned[i] = input.shape()[order[static_cast<size_t>(i)]];
+    if (turned == shape) return ApplyMap(Transposed(input.shape().dims(), order, shape), input);
   }
-  if (cells.count() != shape.NumElements()) return std::optional<Cells>();
-  PLUMB_ASSIGN_OR_RETURN(made.cells, cells.cells.Reshaped(shape));
-  return std::optional<Cells>(made);
+  return input.NumElements() == shape.NumElements() ? input.Reshaped(shape) : Tensor();
 }
 
 std::vector<int64_t> DimsBeyondOne(const Shape& shape) {
@@ -106,7 +104,7 @@ class TracedPairs {
       }
     }
     PLUMB_ASSIGN_OR_RETURN(plain_b_, ReadPlainGraph(b, other.ir, shapes));
-    return PrepareInputs();
+    return PrepareCells();
   }
 
   Status Run() {
@@ -150,10 +148,48 @@ class TracedPairs {
     return Status::Ok();
   }
 
+  // What both graphs compute on drawn inputs, of tensors of as many elements as one of `left` of the other graph.
+  Status RunBoth(const std::set<std::string>& left, std::vector<ValuedTensor>* model,
+                 std::vector<ValuedTensor>* other) const {
+    std::set<int64_t> counts;
+    for (const std::string& name : left) {
+      const auto info = plain_b_.blobs.find(plain_b_.BlobOf(name));
+      if (info != plain_b_.blobs.end()) counts.insert(info->second.shape.NumElements());
+    }
+    std::vector<std::map<std::string, Tensor>> inputs_a, inputs_b;
+    for (const uint64_t seed : {1, 2}) {
+      InputOptions options;
+      options.seed = seed;
+      PLUMB_ASSIGN_OR_RETURN(const NetworkInputs drawn, PrepareInputs(options, plain_a_.graph, plain_a_.blobs));
+      inputs_a.push_back(drawn.values);
+      PLUMB_ASSIGN_OR_RETURN(inputs_b.emplace_back(), InputsOfOther(drawn.values));
+    }
+    PLUMB_ASSIGN_OR_RETURN(*model, RunForValues(plain_a_, a_.tensors, counts, inputs_a));
+    PLUMB_ASSIGN_OR_RETURN(*other, RunForValues(plain_b_, b_.tensors, counts, inputs_b));
+    return Status::Ok();
+  }
+
   const std::map<std::string, std::string>& again() const { return again_; }
 
  private:
-  Status PrepareInputs() {
+  Result<std::map<std::string, Tensor>> InputsOfOther(const std::map<std::string, Tensor>& model) const {
+    std::map<std::string, Tensor> inputs;
+    for (const GraphInput& input : plain_b_.graph.inputs) {
+      const std::string* partner = walk_->PartnerOf(input.name);
+      const auto value = partner == nullptr ? model.end() : model.find(*partner);
+      Tensor& made = inputs[input.name];
+      if (value != model.end()) {
+        PLUMB_ASSIGN_OR_RETURN(made, UnderShape(value->second, input.shape));
+      }
+      if (made.empty())
+        return Status::InvalidArgument(
+            fmt::format("the network input '{}' of the other graph is none of the model's", input.name));
+      PLUMB_ASSIGN_OR_RETURN(made, made.ConvertedTo(input.dtype));
+    }
+    return inputs;
+  }
+
+  Status PrepareCells() {
     for (size_t i = 0; i < plain_a_.graph.inputs.size(); ++i) {
       const GraphInput& input = plain_a_.graph.inputs[i];
       PLUMB_ASSIGN_OR_RETURN(given_a_[input.name], CellsOfInput(i, input.shape));
@@ -162,14 +198,12 @@ class TracedPairs {
       const GraphInput& input = plain_b_.graph.inputs[i];
       const std::string* partner = walk_->PartnerOf(input.name);
       const auto known = partner == nullptr ? given_a_.end() : given_a_.find(*partner);
-      std::optional<Cells> cells;
+      Cells& cells = given_b_[input.name];
       if (known != given_a_.end()) {
-        PLUMB_ASSIGN_OR_RETURN(cells, UnderShape(known->second, input.shape));
+        PLUMB_ASSIGN_OR_RETURN(cells.cells, UnderShape(known->second.cells, input.shape));
       }
-      if (!cells) {
-        PLUMB_ASSIGN_OR_RETURN(cells, CellsOfInput(plain_a_.graph.inputs.size() + i, input.shape));
-      }
-      given_b_[input.name] = *cells;
+      if (!cells.cells.empty()) continue;
+      PLUMB_ASSIGN_OR_RETURN(cells, CellsOfInput(plain_a_.graph.inputs.size() + i, input.shape));
     }
     return Status::Ok();
   }
@@ -243,9 +277,35 @@ class TracedPairs {
   std::map<std::string, std::string> again_;  // tensors of b that are one of a which has a partner already
 };
 
+// What structure has left, by value.
+Status PairLeft(const NameModel& a, const NameModel& b, const TracedPairs& traced, const SuggestOptions& options,
+                NameSuggestions* found) {
+  const std::set<std::string> left(found->left.begin(), found->left.end());
+  std::vector<ValuedTensor> model, other;
+  found->values = true;
+  if (left.empty()) return Status::Ok();
+  if (!options.model_values.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(model, ReadForValues(options.model_values, a.graph->tensors));
+    PLUMB_ASSIGN_OR_RETURN(other, ReadForValues(options.other_values, b.graph->tensors));
+  } else if (!found->untraced.empty()) {
+    return Status::InvalidArgument("the graphs cannot be run here, so their values have to be given: " +
+                                   found->untraced);
+  } else {
+    PLUMB_RETURN_IF_ERROR(traced.RunBoth(left, &model, &other));
+  }
+  for (const auto& [ours, theirs] : PairByValue(model, other, left)) {
+    found->pairs.push_back({ours, theirs, "by value", true});
+    found->left.erase(std::find(found->left.begin(), found->left.end(), theirs));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
-Result<NameSuggestions> SuggestNames(const std::string& model, const std::string& other) {
+Result<NameSuggestions> SuggestNames(const std::string& model, const std::string& other,
+                                     const SuggestOptions& options) {
+  if (options.model_values.empty() != options.other_values.empty())
+    return Status::InvalidArgument("values are those of both graphs: two dumps of one input, or none");
   PLUMB_ASSIGN_OR_RETURN(const NameModel a, ReadNameModel(model));
   PLUMB_ASSIGN_OR_RETURN(const NameModel b, ReadNameModel(other));
   NameWalk walk(*a.graph, *b.graph);
@@ -266,14 +326,15 @@ Result<NameSuggestions> SuggestNames(const std::string& model, const std::string
     const std::string* partner = walk.PartnerOf(name);
     const auto again = traced.again().find(name);
     if (partner == nullptr && again != traced.again().end()) {
-      found.pairs.push_back({again->second, name, kFormula});
+      found.pairs.push_back({again->second, name, kFormula, false});
     } else if (partner == nullptr) {
       found.left.push_back(name);
     } else {
       const bool same_name = own.count(name) > 0 && a.graph->Canonical(name) == *partner;
-      found.pairs.push_back({same_name ? name : *partner, name, walk.Because(name)});
+      found.pairs.push_back({same_name ? name : *partner, name, walk.Because(name), false});
     }
   }
+  if (options.by_value || !options.model_values.empty()) PLUMB_RETURN_IF_ERROR(PairLeft(a, b, traced, options, &found));
   return found;
 }
 
