@@ -138,7 +138,7 @@ Result<Tensor> ConstantTable::InOrder(const Tensor& value) {
 
 Cell ContentOf(const Tensor& value) {
   Cell content = 0;
-  for (int64_t i = 0, count = value.NumElements(); i < count; ++i)
+  for (int64_t i = value.NumElements() - 1; i >= 0; --i)
     content = AddCells(MultiplyCells(content, kHashBase), CellOfNumber(value.ValueAt(i)));
   return content;
 }

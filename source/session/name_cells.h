@@ -38,7 +38,7 @@ inline Cell MixCells(Cell a, Cell b) {
   return x >= kFieldPrime ? x % kFieldPrime : x;
 }
 Cell CellOfText(std::string_view text);
-Cell ContentOf(const Tensor& value);  // its elements in their order
+Cell ContentOf(const Tensor& value);  // its elements in their order; zeros at the end are none
 Cell CellOfNumber(double value);      // as a fraction: sums and products of numbers are those of their cells
 Cell PowerOfBase(uint64_t exponent);
 

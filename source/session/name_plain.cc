@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "format/onnx/import.h"
 #include "format/tflite/import.h"
@@ -57,6 +59,28 @@ void AddReorderedOutput(onnx::NodeIr node, onnx::GraphIr* graph, std::vector<onn
   if (last) nodes->push_back(TransposeNode(middle, output, {0, 2, 3, 1}));
 }
 
+// Whole factors as an attribute become Resize's input.
+onnx::NodeIr ResizeNode(onnx::NodeIr node, onnx::GraphIr* graph) {
+  const std::vector<int64_t> factors = node.attributes["scales"].ints;
+  auto scales = Tensor::Zeros(DType::kF32, {static_cast<int64_t>(factors.size())});
+  if (!scales.ok() || factors.empty()) return node;
+  std::copy(factors.begin(), factors.end(), scales->data<float>());
+  const std::string name = node.outputs[0] + "/scales";
+  graph->constants[name].value = *scales;
+  graph->constants[name].type = onnx::kTypeFloat;
+  node.op_type = "Resize";
+  node.domain = "";
+  node.inputs = {node.inputs[0], "", name};
+  node.attributes.erase("scales");
+  onnx::AttributeIr floor;
+  floor.kind = onnx::AttributeIr::kString;
+  floor.s = "floor";
+  node.attributes.emplace("nearest_mode", floor);
+  floor.s = "asymmetric";
+  node.attributes.emplace("coordinate_transformation_mode", floor);
+  return node;
+}
+
 }  // namespace
 
 std::string PlainGraph::BlobOf(std::string tensor) const {
@@ -77,6 +101,8 @@ void MakePlain(onnx::ModelIr* model) {
       nodes.push_back(std::move(node));
     } else if (enters && HasFlag(node, "channels_last")) {
       nodes.push_back(TransposeNode(node.inputs[0], node.outputs[0], {0, 3, 1, 2}));
+    } else if (node.op_type == "Upsample" && !node.inputs.empty() && !node.outputs.empty()) {
+      nodes.push_back(ResizeNode(std::move(node), &model->graph));
     } else if (leaves) {
       AddReorderedOutput(std::move(node), &model->graph, &nodes);
     } else {
