@@ -5,15 +5,11 @@
 #include <cmath>
 
 namespace plumb {
-namespace {
 
-// The upper 32 bits of twice the product, halves up.
 int64_t HighOfProduct(int64_t a, int64_t b) {
   const int64_t product = a * b, nudge = product >= 0 ? int64_t{1} << 30 : 1 - (int64_t{1} << 30);
   return (product + nudge) / (int64_t{1} << 31);
 }
-
-}  // namespace
 
 FixedFactor FixedFactorOf(double real) {
   FixedFactor factor;

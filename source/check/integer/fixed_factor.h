@@ -19,6 +19,9 @@ struct FixedFactor {
 
 FixedFactor FixedFactorOf(double real);
 
+// The upper 32 bits of twice the product of two numbers of 32 bits, halves away from zero.
+int64_t HighOfProduct(int64_t a, int64_t b);
+
 // x / 2^by, halves away from zero.
 int64_t ShiftedRight(int64_t x, int by);
 

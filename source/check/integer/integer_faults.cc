@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "check/integer/integer_rules.h"
+#include "check/integer/step_reader.h"
 #include "check/numbers/replay.h"
 
 namespace plumb {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "check/integer/cut_group.h"
+#include "check/integer/step_reader.h"
 #include "check/integer/stepwise.h"
 #include "op/core/op.h"
 #include "plumb/model.h"
@@ -122,14 +123,16 @@ bool IsOfTflite(const Graph& graph) {
 }
 
 const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite) {
-  const auto join = [](std::vector<std::vector<IntegerRule>> families) {
-    auto* all = new std::vector<IntegerRule>;
-    for (const auto& family : families) all->insert(all->end(), family.begin(), family.end());
+  const auto join = [](const std::vector<std::vector<IntegerRule>>& families) {
+    std::vector<IntegerRule> all;
+    for (const auto& family : families) all.insert(all.end(), family.begin(), family.end());
     return all;
   };
-  static const auto* onnx = join({OnnxRuntimeRules(), TfliteRules(), TfliteElementRules(), XnnpackRules()});
-  static const auto* tflite = join({TfliteRules(), TfliteElementRules(), XnnpackRules(), OnnxRuntimeRules()});
-  return of_tflite ? *tflite : *onnx;
+  static const std::vector<IntegerRule> litert = join({TfliteRules(), TfliteElementRules(), TfliteSoftmaxRules(),
+                                                       TfliteResizeRules(), XnnpackRules(), XnnpackResizeRules()});
+  static const std::vector<IntegerRule> onnx = join({OnnxRuntimeRules(), litert});
+  static const std::vector<IntegerRule> tflite = join({litert, OnnxRuntimeRules()});
+  return of_tflite ? tflite : onnx;
 }
 
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output) {

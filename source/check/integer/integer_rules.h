@@ -20,11 +20,15 @@ struct IntegerRule {
   bool (*replay)(const IntegerStep& step, std::vector<int64_t>* integers);
 };
 
-// onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, xnnpack_rules.cc
+// onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, tflite_softmax_rules.cc, xnnpack_rules.cc,
+// resize_rules.cc
 std::vector<IntegerRule> OnnxRuntimeRules();
 std::vector<IntegerRule> TfliteRules();
 std::vector<IntegerRule> TfliteElementRules();
+std::vector<IntegerRule> TfliteSoftmaxRules();
+std::vector<IntegerRule> TfliteResizeRules();
 std::vector<IntegerRule> XnnpackRules();
+std::vector<IntegerRule> XnnpackResizeRules();
 // All of them, in the order in which they are asked: of a .tflite file TFLite's and XNNPACK's first.
 const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite = false);
 // Whether the graph was read from a .tflite file.

@@ -22,7 +22,11 @@ enum class IntegerForm {
   kMean,
   kWindowMean,
   kReduceMean,
+  kReduceSum,
+  kSquaredDifference,
   kSoftmax,
+  kLogSoftmax,
+  kNorm,     // by the root of the sum of squares
   kElement,  // a function of one value
   kPRelu,
   kResize
@@ -30,14 +34,15 @@ enum class IntegerForm {
 
 struct IntegerStep {
   IntegerForm form = IntegerForm::kProduct;
-  // kSum, kTimes, kPRelu (the slopes second): both operands, shaped like the result; kSoftmax, kElement, kResize: the
-  // input; of means: the sums.
+  // kSum, kTimes, kSquaredDifference, kPRelu (the slopes second): both operands, shaped like the result; of softmax,
+  // norms, elements, resizes: the input; of means and kReduceSum: the sums.
   std::vector<IntegerOperand> operands;
   bool subtracts = false;       // kSum: the second
   Layer base;                   // kElement, kResize
-  int64_t count = 1;            // kMean, kReduceMean: of each sum
+  int64_t count = 1;            // kMean, kReduceMean, kReduceSum: of each sum
   std::vector<int64_t> counts;  // kWindowMean: of each sum its own
-  int axis = 0;                 // kSoftmax
+  int axis = 0;                 // kSoftmax, kLogSoftmax, kNorm
+  float beta = 1;               // kSoftmax: what the input is multiplied with
   // kProduct: exact sums, the bias included (f64), each times the scale of its channel, i / inner % scales.size().
   Tensor sums;
   std::vector<float> scales;         // of the input times of the weights, rounded to f32
@@ -61,11 +66,6 @@ struct IntegerStep {
   int64_t Limited(int64_t whole) const { return std::clamp(whole + zero, low, high); }
   size_t scale_index(int64_t i) const { return static_cast<size_t>(i / inner) % scales.size(); }
 };
-
-// How a group quantises one of its blobs; `inputs` as for ReplayValues. NotSupported: it does not, or the operator has
-// no form.
-Result<IntegerStep> ReadIntegerStep(const Scene& scene, const LayerGroup& group, const std::vector<Tensor>& inputs,
-                                    const std::string& blob);
 
 // The integers behind the tail, shaped like the step's output, i64.
 Result<Tensor> BehindTail(const IntegerStep& step, const BlobTable& blobs, const std::vector<int64_t>& integers);

@@ -124,6 +124,38 @@ bool RoundsCorrectly(const Layer& layer) {
   return RoundsCorrectly(layer.kind);
 }
 
+// Operators that make one value of one, or of two.
+bool IsOfValues(OpKind kind) {
+  switch (kind) {
+#define PLUMB_UNARY(name, ...) case OpKind::k##name:
+#include "op/unary.def"
+#undef PLUMB_UNARY
+    case OpKind::kAdd:
+    case OpKind::kSub:
+    case OpKind::kMul:
+    case OpKind::kDiv: return true;
+    default: return false;
+  }
+}
+
+// Whether the group is a function of one integer of 8 bits, and not one that moves or limits it.
+bool IsTable(const LayerGroup& group, const BlobTable& blobs) {
+  bool computes = false;
+  for (const Layer* member : group.members) {
+    const bool grid = member->kind == OpKind::kPlumbQuantizeLinear || member->kind == OpKind::kPlumbDequantizeLinear;
+    const bool plain = member->kind == OpKind::kReLU || member->kind == OpKind::kReLU6 || member->kind == OpKind::kClip;
+    if (!grid && !IsOfValues(member->kind) && !GetOp(member->kind).moves_data_only) return false;
+    computes = computes || (IsOfValues(member->kind) && !plain);
+  }
+  const std::string* read = nullptr;
+  for (const LayerGroup::Port& port : group.inputs) {
+    if (!blobs.at(port.blob).value.empty()) continue;
+    if (read != nullptr && *read != port.blob) return false;
+    read = &port.blob;
+  }
+  return computes && read != nullptr && group.members.back()->kind == OpKind::kPlumbQuantizeLinear;
+}
+
 void RoundToF32(Tensor* values, Tensor*) {
   if (values->dtype() != DType::kF64) return;
   double* v = values->data<double>();
@@ -159,12 +191,17 @@ const std::vector<StepwiseRule>& StepwiseRules() {
        true},
       {"TFLite's rule for QUANTIZE (f32 times 1 / scale, halves away from zero)", KernelOfQuantize<false, false>, true},
       {"XNNPACK's rule for QUANTIZE (f32 times 1 / scale, half to even)", KernelOfQuantize<false, true>, true},
+      {"TFLite's rule for tables (the f32 function of each of 256 integers, halves away from zero)",
+       KernelOfQuantize<false, false>, false, true},
+      {"XNNPACK's rule for tables (the f32 function of each of 256 integers, half to even)",
+       KernelOfQuantize<false, true>, false, true},
   };
   return *rules;
 }
 
 Result<ReplayResult> ReplayStepwise(const StepwiseRule& rule, const LayerGroup& group,
                                     const std::vector<Tensor>& inputs, const BlobTable& blobs) {
+  if (rule.is_table && !IsTable(group, blobs)) return Status::NotSupported("no function of one integer");
   ReplayExtra extra;
   for (size_t m = 0; m < group.members.size(); ++m) {
     const Layer& layer = *group.members[m];
@@ -172,9 +209,12 @@ Result<ReplayResult> ReplayStepwise(const StepwiseRule& rule, const LayerGroup& 
     const bool plain = layer.kind == OpKind::kPlumbQuantizeLinear || layer.kind == OpKind::kPlumbDequantizeLinear ||
                        GetOp(layer.kind).moves_data_only;
     if (rule.alone && !plain) return Status::NotSupported(layer.type + " is more than a quantisation");
-    if (kernel == nullptr && !RoundsCorrectly(layer))
+    if (kernel == nullptr && !RoundsCorrectly(layer) && !rule.is_table)
       return Status::NotSupported(layer.type + " may be rounded in several ways");
-    MemberChange change{static_cast<int>(m), {}, {}, RoundToF32};
+    const bool rounds = !rule.is_table || layer.kind == OpKind::kPlumbDequantizeLinear ||
+                        (m + 2 == group.members.size() && kernel == nullptr);
+    MemberChange change{static_cast<int>(m), {}, {}, nullptr};
+    if (rounds) change.writes = RoundToF32;
     if (kernel != nullptr) change.op.run = kernel;
     extra.changes.push_back(std::move(change));
   }

@@ -17,6 +17,8 @@ struct StepwiseRule {
   // The kernel of an operator that the rule computes otherwise than its reference rounded to f32; null: that.
   StepKernel (*kernel_of)(OpKind kind);
   bool alone = false;  // only of a QuantizeLinear behind what moves values or a DequantizeLinear
+  // Only of a function of one integer of 8 bits, which is rounded to f32 at its end.
+  bool is_table = false;
 };
 
 const std::vector<StepwiseRule>& StepwiseRules();

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // TFLite's kernels of one element: tables of 256 entries, tables of 16 bits between whose entries lies a straight line,
-// HARD_SWISH and leaky ReLUs in fixed point, and RESIZE_BILINEAR with weights of 10 bits.
+// HARD_SWISH and leaky ReLUs in fixed point.
 #include <algorithm>
 #include <cmath>
 
 #include "check/integer/fixed_factor.h"
 #include "check/integer/integer_rules.h"
 #include "op/activation.h"
-#include "op/resize.h"
-#include "op/upsample.h"
 
 namespace plumb {
 namespace {
@@ -158,66 +156,6 @@ bool PReluInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) 
                     [&](size_t i) { return x.whole.data<double>()[i] * slope.whole.data<double>()[i]; });
 }
 
-enum class Places { kCorners, kMiddles, kAligned };
-
-// Of a bilinear resize of the last two axes; false: another one.
-bool PlacesOf(const Layer& layer, Places* places) {
-  if (layer.kind == OpKind::kUpsample) {
-    const auto& p = ParamOf<UpsampleParam>(layer);
-    *places = p.align_corners != 0 ? Places::kAligned : Places::kMiddles;
-    return p.mode == kUpsampleLinear;
-  }
-  const auto& p = ParamOf<ResizeParam>(layer);
-  *places = p.coordinates == "align_corners" ? Places::kAligned
-            : p.coordinates == "half_pixel"  ? Places::kMiddles
-                                             : Places::kCorners;
-  return p.mode == "linear" && !p.antialias && (*places != Places::kCorners || p.coordinates == "asymmetric");
-}
-
-// Along one axis: between which two pixels, and how many 2^-10 of the way.
-struct AxisOf10Bits {
-  AxisOf10Bits(int64_t in_size, int64_t out_size, Places chosen) : in(in_size), places(chosen) {
-    constexpr int64_t kOne = 1 << 10;
-    scale = (kOne * in + out_size / 2) / out_size;
-    if (places == Places::kAligned && out_size > 1) scale = (kOne * (in - 1) + (out_size - 1) / 2) / (out_size - 1);
-  }
-  void At(int64_t out, int64_t* low, int64_t* high, int64_t* part) const {
-    const int64_t at = out * scale + (places == Places::kMiddles ? scale / 2 - (1 << 9) : 0);
-    *low = std::max<int64_t>(at / (1 << 10), 0);
-    *high = std::min((at + (1 << 10) - 1) / (1 << 10), in - 1);
-    *part = at - (*low << 10);
-  }
-
-  int64_t in, scale = 0;
-  Places places;
-};
-
-bool BilinearOf10Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
-  const IntegerOperand& x = step.operands[0];
-  const Shape &from = x.whole.shape(), &to = step.shape;
-  Places places;
-  if (!PlacesOf(step.base, &places) || from.rank() != 4 || to.rank() != 4 || from.Count(0, 2) != to.Count(0, 2) ||
-      x.scale != step.scale || x.zero != step.zero || integers->empty() || from.CountFrom(2) == 0)
-    return false;
-  const AxisOf10Bits rows(from[2], to[2], places), columns(from[3], to[3], places);
-  for (size_t i = 0; i < integers->size(); ++i) {
-    const auto at = static_cast<int64_t>(i);
-    int64_t top, bottom, down, left, right, along;
-    rows.At(at / to[3] % to[2], &top, &bottom, &down);
-    columns.At(at % to[3], &left, &right, &along);
-    const double* plane = x.whole.data<double>() + at / to.CountFrom(2) * from.CountFrom(2);
-    const auto pixel = [&](int64_t row, int64_t column) {
-      return static_cast<int64_t>(plane[row * from[3] + column]) + x.zero;
-    };
-    const int64_t up = 1024 - down, back = 1024 - along;
-    const int64_t sum = pixel(top, left) * up * back + pixel(bottom, left) * down * back +
-                        pixel(top, right) * up * along + pixel(bottom, right) * down * along;
-    (*integers)[i] = (sum + (sum > 0 ? 1 << 19 : -(1 << 19))) / (1 << 20);
-    if ((*integers)[i] < step.low || (*integers)[i] > step.high) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 bool LeakySlopeOf(const IntegerStep& step, float* slope) {
@@ -245,8 +183,6 @@ std::vector<IntegerRule> TfliteElementRules() {
       {IntegerForm::kElement, "TFLite's rule for leaky ReLU (two factors of 31 bits, each rounded twice)",
        LeakyReluInFixedPoint},
       {IntegerForm::kPRelu, "TFLite's rule for PRELU (two factors of 31 bits, each rounded twice)", PReluInFixedPoint},
-      {IntegerForm::kResize, "TFLite's rule for RESIZE_BILINEAR (weights of 10 bits, halves away from zero)",
-       BilinearOf10Bits},
   };
 }
 

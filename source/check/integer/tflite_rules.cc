@@ -28,6 +28,18 @@ bool ProductInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers
   return true;
 }
 
+// Of channels by eights as ruy's kernels round, of the rest as the reference: DEPTHWISE_CONV_2D and TRANSPOSE_CONV.
+bool ProductByEights(const IntegerStep& step, std::vector<int64_t>* integers) {
+  std::vector<int64_t> rest(integers->size());
+  if (!ProductInFixedPoint<RoundedUpTwice>(step, integers) || !ProductInFixedPoint<RoundedTwice>(step, &rest))
+    return false;
+  const size_t channels = step.scales.size(), whole = channels - channels % 8;
+  for (size_t i = 0; i < rest.size(); ++i) {
+    if (step.scale_index(static_cast<int64_t>(i)) >= whole) (*integers)[i] = rest[i];
+  }
+  return true;
+}
+
 bool ProductOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
   return step.high - step.low > 255 && ProductInFixedPoint<RoundedByFifteenBits>(step, integers);
 }
@@ -49,6 +61,7 @@ bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) 
 }
 
 // ADD, SUB: both operands 20 bits to the left (15 of 16-bit ones), in units of twice the larger scale, then the sum.
+template <Multiply kMultiply>
 bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand &a = step.operands[0], &b = step.operands[1];
   const int left = step.high - step.low > 255 ? 15 : 20;
@@ -61,12 +74,16 @@ bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
     int64_t first = 0, second = 0, sum = 0;
     if (!(std::fabs(x) <= static_cast<double>(kInt32Max) && std::fabs(y) <= static_cast<double>(kInt32Max)))
       return false;
-    if (!RoundedTwice(static_cast<int64_t>(x), of_a, &first) || !RoundedTwice(static_cast<int64_t>(y), of_b, &second) ||
+    if (!kMultiply(static_cast<int64_t>(x), of_a, &first) || !kMultiply(static_cast<int64_t>(y), of_b, &second) ||
         !RoundedTwice(step.subtracts ? first - second : first + second, of_sum, &sum))
       return false;
     (*integers)[i] = step.Limited(sum);
   }
   return true;
+}
+
+bool SumOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
+  return step.high - step.low > 255 && SumInFixedPoint<RoundedOnce>(step, integers);
 }
 
 // AVERAGE_POOL_2D, which keeps scale and zero point: halves away from zero.
@@ -101,90 +118,50 @@ bool MeanInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
-// SOFTMAX of 8 bits: a table of exp, an f32 sum in order, times 1 / (sum * scale); unsigned ones round halves up.
-bool SoftmaxByExp(const IntegerStep& step, std::vector<int64_t>* integers) {
+// SUM by the reference kernel.
+bool SumOfAxesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
-  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
-  if (terms < 1 || step.high - step.low != 255 || (step.low == 0 && step.zero != 0)) return false;
-  float table[256];  // by how far an integer lies below the row's largest
-  for (int i = 0; i < 256; ++i) table[i] = std::exp(-x.scale * static_cast<float>(i));
-  const double* whole = x.whole.data<double>();
-  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
-    const int64_t first = row / inner * inner * terms + row % inner;
-    double most = whole[first];
-    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
-    float sum = 0;
-    for (int64_t t = 0; t < terms; ++t) {
-      const double below = most - whole[first + t * inner];
-      if (!(below <= 255)) return false;
-      sum += table[static_cast<int>(below)];
-    }
-    const float inverse = 1.0f / (sum * step.scale);
-    for (int64_t t = 0; t < terms; ++t) {
-      const float share = table[static_cast<int>(most - whole[first + t * inner])] * inverse;
-      if (!(share >= 0 && share < 0x1p30f)) return false;
-      const float rounded = step.low == 0 ? std::floor(share + 0.5f) : std::nearbyint(share);
-      (*integers)[static_cast<size_t>(first + t * inner)] = step.Limited(static_cast<int64_t>(rounded));
-    }
+  const FixedFactor factor = FixedFactorOf(static_cast<double>(x.scale) / static_cast<double>(step.scale));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = x.whole.data<double>()[i];
+    int64_t whole = 0;
+    if (!(std::fabs(sum) <= kLargestSum) || !RoundedTwice(static_cast<int64_t>(sum), factor, &whole)) return false;
+    (*integers)[i] = step.Limited(whole);
   }
   return true;
 }
 
-// A function from [low, high] to integers of 2^-15, in 512 pieces between which lies a straight line.
-class TableOf16Bits {
- public:
-  TableOf16Bits(double low, double high, double (*function)(double)) {
-    const double step = (high - low) / 512;
-    const auto whole = [&](double x) { return std::round(function(x) * kOne); };
-    for (int i = 0; i <= 512; ++i) {
-      const double x = low + i * step, value = whole(x);
-      const double between = std::round((function(x + step) * kOne + value) / 2);
-      // Half of what the line is off by in the middle of the piece.
-      const double bias = i == 512 ? 0 : std::round((between - whole(x + step / 2)) / 2);
-      table_[i] = static_cast<int64_t>(std::clamp(value - bias, -32768.0, 32767.0));
-    }
-  }
-  int64_t Of(int64_t x) const {
-    const int64_t at = std::clamp<int64_t>(x, -32768, 32767), piece = 256 + (at >> 7);
-    return table_[piece] + (((table_[piece + 1] - table_[piece]) * (at & 127) + 64) >> 7);
-  }
-
- private:
-  static constexpr double kOne = 32768;
-  int64_t table_[513];
-};
-
-// SOFTMAX of 16 bits: exp of [-10, 0] and 1 / (1 + x) of [0, 1] by tables.
-bool SoftmaxOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
+// SUM by the optimised kernel: the sum of what the file holds times an f32 scale, plus what the zero points make.
+bool SumOfAxesInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
-  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
-  constexpr int64_t kMostTerms = 65535;  // whose exps of 15 bits have a sum of 31
-  if (terms < 1 || terms > kMostTerms || step.high - step.low != 65535 || step.zero != 0) return false;
-  const FixedFactor factor = FixedFactorOf(static_cast<double>(x.scale) / (10.0 / 65535.0));
-  static const TableOf16Bits exp(-10, 0, [](double v) { return std::exp(v); });
-  static const TableOf16Bits inverse(0, 1, [](double v) { return 1 / (1 + v); });
-  const double* whole = x.whole.data<double>();
-  std::vector<int64_t> exps(static_cast<size_t>(terms));
-  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
-    const int64_t first = row / inner * inner * terms + row % inner;
-    double most = whole[first];
-    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
-    int64_t sum = 0;
-    for (int64_t t = 0; t < terms; ++t) {
-      const double below = most - whole[first + t * inner];
-      int64_t scaled = 0;
-      if (!(below <= 65535) || !RoundedTwice(-static_cast<int64_t>(below), factor, &scaled)) return false;
-      exps[static_cast<size_t>(t)] = exp.Of(scaled + 32767);
-      sum += exps[static_cast<size_t>(t)];
-    }
-    if (sum < 2) return false;
-    const int bits = std::ilogb(static_cast<double>(sum)) + 1;  // 2 to 31
-    const int64_t mantissa = (sum * (int64_t{1} << (31 - bits)) + (1 << 13)) >> 14;
-    const int64_t reciprocal = inverse.Of(mantissa - (1 << 15) - (1 << 16));
-    for (int64_t t = 0; t < terms; ++t) {
-      const int64_t share = (exps[static_cast<size_t>(t)] * reciprocal + (int64_t{1} << (bits - 2))) >> (bits - 1);
-      (*integers)[static_cast<size_t>(first + t * inner)] = std::clamp<int64_t>(share, 0, 32767);
-    }
+  const float scale = x.scale / step.scale, bias = static_cast<float>(-x.zero) * scale * static_cast<float>(step.count);
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = x.whole.data<double>()[i] + static_cast<double>(x.zero) * static_cast<double>(step.count);
+    const float product = static_cast<float>(sum) * scale;
+    const float steps = std::round(product + bias);
+    if (!(std::fabs(steps) < 0x1p31f)) return false;
+    (*integers)[i] = step.Limited(static_cast<int64_t>(steps));
+  }
+  return true;
+}
+
+// SQUARED_DIFFERENCE: both operands 7 bits to the left, in units of twice the larger scale.
+bool SquaredDifferenceInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  constexpr int kLeft = 7;
+  const IntegerOperand &a = step.operands[0], &b = step.operands[1];
+  const double twice = 2 * static_cast<double>(std::max(a.scale, b.scale));
+  const FixedFactor of_a = FixedFactorOf(static_cast<double>(a.scale) / twice),
+                    of_b = FixedFactorOf(static_cast<double>(b.scale) / twice),
+                    of_square =
+                        FixedFactorOf(twice * twice / (std::ldexp(1.0, 2 * kLeft) * static_cast<double>(step.scale)));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double x = std::ldexp(a.whole.data<double>()[i], kLeft), y = std::ldexp(b.whole.data<double>()[i], kLeft);
+    int64_t first = 0, second = 0, whole = 0;
+    if (!(std::fabs(x) < 0x1p30 && std::fabs(y) < 0x1p30)) return false;
+    if (!RoundedTwice(static_cast<int64_t>(x), of_a, &first) || !RoundedTwice(static_cast<int64_t>(y), of_b, &second) ||
+        std::abs(first - second) > 46340 || !RoundedTwice((first - second) * (first - second), of_square, &whole))
+      return false;
+    (*integers)[i] = step.Limited(whole);
   }
   return true;
 }
@@ -196,10 +173,14 @@ std::vector<IntegerRule> TfliteRules() {
       {IntegerForm::kProduct, "TFLite's rule (a factor of 31 bits, rounded twice)", ProductInFixedPoint<RoundedTwice>},
       {IntegerForm::kProduct, "TFLite's optimised rule (a factor of 31 bits, rounded twice, halves up)",
        ProductInFixedPoint<RoundedUpTwice>},
+      {IntegerForm::kProduct, "TFLite's optimised rule of channels by eights (halves up, of the rest away from zero)",
+       ProductByEights},
       {IntegerForm::kProduct, "TFLite's rule of 16 bits (a factor of 15 bits, halves up)", ProductOf16Bits},
       {IntegerForm::kProduct, "TFLite's rule of one rounding (a factor of 31 bits, halves up)",
        ProductInFixedPoint<RoundedOnce>},
-      {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint},
+      {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint<RoundedTwice>},
+      {IntegerForm::kSum, "TFLite's optimised rule for sums of 16 bits (operands rounded once, the sum twice)",
+       SumOf16Bits},
       {IntegerForm::kTimes, "TFLite's rule for products (a factor of 31 bits, rounded twice)",
        TimesInFixedPoint<RoundedTwice>},
       {IntegerForm::kTimes, "TFLite's rule for products of one rounding (a factor of 31 bits, halves up)",
@@ -209,10 +190,11 @@ std::vector<IntegerRule> TfliteRules() {
        MeanOfIntegers},
       {IntegerForm::kReduceMean, "TFLite's rule for means (the count in a factor of 31 bits, rounded twice)",
        MeanInFixedPoint},
-      {IntegerForm::kSoftmax, "TFLite's rule for softmax (a table of exp, an f32 sum, times 1 / (sum * scale))",
-       SoftmaxByExp},
-      {IntegerForm::kSoftmax, "TFLite's rule for softmax of 16 bits (tables of exp and of 1 / (1 + x))",
-       SoftmaxOf16Bits},
+      {IntegerForm::kReduceSum, "TFLite's rule for SUM (a factor of 31 bits, rounded twice)", SumOfAxesInFixedPoint},
+      {IntegerForm::kReduceSum, "TFLite's optimised rule for SUM (an f32 scale, halves away from zero)",
+       SumOfAxesInF32},
+      {IntegerForm::kSquaredDifference, "TFLite's rule for SQUARED_DIFFERENCE (7 bits to the left, each rounded twice)",
+       SquaredDifferenceInFixedPoint},
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "op/permute.h"
 #include "op/quantize_linear.h"
 #include "plumb/model.h"
 
@@ -50,11 +51,23 @@ Result<WholeConstant> Taken(const Layer& maker, const std::map<std::string, Tens
   return result;
 }
 
-}  // namespace
+// The tensor with its axes in the order of a Permute.
+template <class T>
+Result<Tensor> Permuted(const Tensor& x, const std::vector<int>& orders) {
+  const Shape& from = x.shape();
+  std::vector<int64_t> dims;
+  for (const int axis : orders) dims.push_back(from[axis]);
+  PLUMB_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(x.dtype(), Shape(dims)));
+  for (int64_t i = 0; i < y.NumElements(); ++i) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < orders.size(); ++axis)
+      at += i / y.shape().CountFrom(static_cast<int>(axis) + 1) % dims[axis] * from.CountFrom(orders[axis] + 1);
+    y.data<T>()[i] = x.data<T>()[at];
+  }
+  return y;
+}
 
-Result<WholeConstant> WholeConstantOf(const Scene& scene, const Tensor& constant) {
-  if (scene.record == nullptr || constant.dtype() != DType::kF32 || constant.empty())
-    return Status::NotFound("no record of the import");
+Result<WholeConstant> Direct(const Scene& scene, const Tensor& constant) {
   const std::map<std::string, Tensor>& constants = scene.record->folded.constants;
   const Layer* equal = nullptr;  // makes the same values elsewhere
   bool transposed = false;
@@ -73,6 +86,29 @@ Result<WholeConstant> WholeConstantOf(const Scene& scene, const Tensor& constant
   }
   if (equal == nullptr) return Status::NotFound("no DequantizeLinear made it");
   return Taken(*equal, constants, constant, transposed);
+}
+
+}  // namespace
+
+Result<WholeConstant> WholeConstantOf(const Scene& scene, const Tensor& constant) {
+  if (scene.record == nullptr || constant.dtype() != DType::kF32 || constant.empty())
+    return Status::NotFound("no record of the import");
+  Result<WholeConstant> direct = Direct(scene, constant);
+  if (direct.ok()) return direct;
+  const std::map<std::string, Tensor>& constants = scene.record->folded.constants;
+  for (const Layer& layer : scene.record->folded.layers) {
+    if (layer.kind != OpKind::kPermute || layer.inputs.size() != 1) continue;
+    const auto made = constants.find(layer.outputs[0]), read = constants.find(layer.inputs[0]);
+    if (made == constants.end() || read == constants.end() || made->second.dtype() != DType::kF32 ||
+        made->second.shape() != constant.shape() || !IsSame(made->second, constant))
+      continue;
+    PLUMB_ASSIGN_OR_RETURN(WholeConstant whole, Direct(scene, read->second));
+    const std::vector<int>& orders = ParamOf<PermuteParam>(layer).orders;
+    PLUMB_ASSIGN_OR_RETURN(whole.whole, Permuted<double>(whole.whole, orders));
+    PLUMB_ASSIGN_OR_RETURN(whole.scale, Permuted<float>(whole.scale, orders));
+    return whole;
+  }
+  return direct;
 }
 
 }  // namespace plumb

@@ -41,11 +41,12 @@ bool XnnpackTimes(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
-// MEAN: the sum times in / (out * count).
+// MEAN: the sum times in / (out * count); SUM: times in / out.
 bool MeanInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
   if (step.count < 1) return false;
-  const float factor = x.scale / (step.scale * static_cast<float>(step.count));
+  const float count = step.form == IntegerForm::kReduceMean ? static_cast<float>(step.count) : 1;
+  const float factor = x.scale / (step.scale * count);
   for (size_t i = 0; i < integers->size(); ++i) {
     const double sum = x.whole.data<double>()[i];
     int64_t whole = 0;
@@ -82,6 +83,7 @@ std::vector<IntegerRule> XnnpackRules() {
       {IntegerForm::kSum, "XNNPACK's rule for sums (factors of 21 bits, halves up)", XnnpackSum},
       {IntegerForm::kTimes, "XNNPACK's rule for products (f32 scale, round half to even)", XnnpackTimes},
       {IntegerForm::kReduceMean, "XNNPACK's rule for means (an exact sum times an f32 scale, half to even)", MeanInF32},
+      {IntegerForm::kReduceSum, "XNNPACK's rule for SUM (an exact sum times an f32 scale, half to even)", MeanInF32},
       {IntegerForm::kElement, "XNNPACK's rule for sigmoid and tanh (a table of the f32 function, half to even)",
        XnnpackTable},
       {IntegerForm::kElement, "XNNPACK's rule for leaky ReLU (factors of 8 bits, halves up)", XnnpackLeakyRelu},

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// SOFTMAX, LOG_SOFTMAX and L2_NORMALIZATION of TFLite: the optimised kernels' tables of exp and f32 sums, the reference
+// kernels' fixed point, and the tables of 16 bits.
+#include <algorithm>
+#include <cmath>
+
+#include "check/integer/gemmlowp.h"
+#include "check/integer/integer_rules.h"
+
+namespace plumb {
+namespace {
+
+// Calls f with the index of each row's first element and the elements' distance; false where f is.
+template <class F>
+bool EachRow(const IntegerStep& step, F f) {
+  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
+  if (terms < 1) return false;
+  for (int64_t row = 0; row < step.shape.NumElements() / terms; ++row) {
+    if (!f(row / inner * inner * terms + row % inner, inner)) return false;
+  }
+  return true;
+}
+
+// How far each element of a row lies below its largest, negative or 0; false: beyond 8 bits.
+bool BelowLargest(const IntegerStep& step, int64_t first, int64_t inner, std::vector<int64_t>* below, double* most) {
+  const double* whole = step.operands[0].whole.data<double>() + first;
+  const auto terms = static_cast<int64_t>(below->size());
+  *most = whole[0];
+  for (int64_t t = 0; t < terms; ++t) *most = std::max(*most, whole[t * inner]);
+  for (int64_t t = 0; t < terms; ++t) {
+    const double distance = whole[t * inner] - *most;
+    if (!(distance >= -255)) return false;
+    (*below)[static_cast<size_t>(t)] = static_cast<int64_t>(distance);
+  }
+  return true;
+}
+
+// SOFTMAX of 8 bits: a table of exp, an f32 sum in order, times 1 / (sum * scale); unsigned ones round halves up.
+bool SoftmaxByExp(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
+  if (terms < 1 || step.high - step.low != 255 || (step.low == 0 && step.zero != 0)) return false;
+  float table[256];  // by how far an integer lies below the row's largest
+  const float scale = -x.scale * step.beta;
+  for (int i = 0; i < 256; ++i) table[i] = std::exp(scale * static_cast<float>(i));
+  const double* whole = x.whole.data<double>();
+  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
+    const int64_t first = row / inner * inner * terms + row % inner;
+    double most = whole[first];
+    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
+    float sum = 0;
+    for (int64_t t = 0; t < terms; ++t) {
+      const double below = most - whole[first + t * inner];
+      if (!(below <= 255)) return false;
+      sum += table[static_cast<int>(below)];
+    }
+    const float inverse = 1.0f / (sum * step.scale);
+    for (int64_t t = 0; t < terms; ++t) {
+      const float share = table[static_cast<int>(most - whole[first + t * inner])] * inverse;
+      if (!(share >= 0 && share < 0x1p30f)) return false;
+      const float rounded = step.low == 0 ? std::floor(share + 0.5f) : std::nearbyint(share);
+      (*integers)[static_cast<size_t>(first + t * inner)] = step.Limited(static_cast<int64_t>(rounded));
+    }
+  }
+  return true;
+}
+
+// A function from [low, high] to integers of 2^-15, in 512 pieces between which lies a straight line.
+class TableOf16Bits {
+ public:
+  TableOf16Bits(double low, double high, double (*function)(double)) {
+    const double step = (high - low) / 512;
+    const auto whole = [&](double x) { return std::round(function(x) * kOne); };
+    for (int i = 0; i <= 512; ++i) {
+      const double x = low + i * step, value = whole(x);
+      const double between = std::round((function(x + step) * kOne + value) / 2);
+      // Half of what the line is off by in the middle of the piece.
+      const double bias = i == 512 ? 0 : std::round((between - whole(x + step / 2)) / 2);
+      table_[i] = static_cast<int64_t>(std::clamp(value - bias, -32768.0, 32767.0));
+    }
+  }
+  int64_t Of(int64_t x) const {
+    const int64_t at = std::clamp<int64_t>(x, -32768, 32767), piece = 256 + (at >> 7);
+    return table_[piece] + (((table_[piece + 1] - table_[piece]) * (at & 127) + 64) >> 7);
+  }
+
+ private:
+  static constexpr double kOne = 32768;
+  int64_t table_[513];
+};
+
+// SOFTMAX of 16 bits: exp of [-10, 0] and 1 / (1 + x) of [0, 1] by tables.
+bool SoftmaxOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
+  constexpr int64_t kMostTerms = 65535;  // whose exps of 15 bits have a sum of 31
+  if (terms < 1 || terms > kMostTerms || step.high - step.low != 65535 || step.zero != 0) return false;
+  const FixedFactor factor =
+      FixedFactorOf(static_cast<double>(step.beta) * static_cast<double>(x.scale) / (10.0 / 65535.0));
+  static const TableOf16Bits exp(-10, 0, [](double v) { return std::exp(v); });
+  static const TableOf16Bits inverse(0, 1, [](double v) { return 1 / (1 + v); });
+  const double* whole = x.whole.data<double>();
+  std::vector<int64_t> exps(static_cast<size_t>(terms));
+  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
+    const int64_t first = row / inner * inner * terms + row % inner;
+    double most = whole[first];
+    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
+    int64_t sum = 0;
+    for (int64_t t = 0; t < terms; ++t) {
+      const double below = most - whole[first + t * inner];
+      int64_t scaled = 0;
+      if (!(below <= 65535) || !RoundedTwice(-static_cast<int64_t>(below), factor, &scaled)) return false;
+      exps[static_cast<size_t>(t)] = exp.Of(scaled + 32767);
+      sum += exps[static_cast<size_t>(t)];
+    }
+    if (sum < 2) return false;
+    const int bits = std::ilogb(static_cast<double>(sum)) + 1;  // 2 to 31
+    const int64_t mantissa = (sum * (int64_t{1} << (31 - bits)) + (1 << 13)) >> 14;
+    const int64_t reciprocal = inverse.Of(mantissa - (1 << 15) - (1 << 16));
+    for (int64_t t = 0; t < terms; ++t) {
+      const int64_t share = (exps[static_cast<size_t>(t)] * reciprocal + (int64_t{1} << (bits - 2))) >> (bits - 1);
+      (*integers)[static_cast<size_t>(first + t * inner)] = std::clamp<int64_t>(share, 0, 32767);
+    }
+  }
+  return true;
+}
+
+// exp of a row's elements by gemmlowp: how far they lie below the largest, with 5 bits in front of the point.
+class FixedExps {
+ public:
+  FixedExps(double scale, double beta) : factor_(FixedFactorOf(beta * scale * 0x1p26)) {
+    valid = factor_.valid && factor_.shift >= 0;
+    if (valid) least = -static_cast<int64_t>(std::floor(31.0 * 0x1p26 / std::ldexp(1.0, factor_.shift)));
+  }
+  int64_t Scaled(int64_t below) const {
+    return HighOfProduct(below * (int64_t{1} << factor_.shift), factor_.multiplier);
+  }
+  // The sum with 12 bits in front of the point; false: it has more.
+  bool Sum(const std::vector<int64_t>& below, int64_t* sum) const {
+    *sum = 0;
+    for (const int64_t b : below) *sum += b >= least ? ShiftedRight(ExpBelowZero(Scaled(b)), 12) : 0;
+    return *sum <= kInt32Max;
+  }
+
+  bool valid = false;
+  int64_t least = 0;  // below which exp is none
+
+ private:
+  FixedFactor factor_;
+};
+
+// SOFTMAX by the reference kernel.
+bool SoftmaxInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const FixedExps exps(static_cast<double>(step.operands[0].scale), static_cast<double>(step.beta));
+  if (!exps.valid || step.high - step.low != 255 || step.zero != step.low || step.scale != 1.0f / 256) return false;
+  std::vector<int64_t> below(static_cast<size_t>(step.shape[step.axis]));
+  return EachRow(step, [&](int64_t first, int64_t inner) {
+    double most = 0;
+    int64_t sum = 0;
+    if (!BelowLargest(step, first, inner, &below, &most) || !exps.Sum(below, &sum)) return false;
+    const FixedReciprocal inverse = FixedReciprocalOf(sum, 12);
+    for (const int64_t b : below) {
+      int64_t share = 0;
+      if (b >= exps.least)
+        share = ShiftedRight(HighOfProduct(inverse.fraction, ExpBelowZero(exps.Scaled(b))), inverse.bits + 31 - 8);
+      (*integers)[static_cast<size_t>(first)] = step.Limited(share);
+      first += inner;
+    }
+    return true;
+  });
+}
+
+// LOG_SOFTMAX by the reference kernel: its result has 4 bits in front of the point.
+bool LogSoftmaxInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const auto scale = static_cast<double>(step.operands[0].scale);
+  const FixedExps exps(scale, 1);
+  const FixedFactor back = FixedFactorOf(1 / (scale * 0x1p26));
+  if (!exps.valid || !back.valid || step.high - step.low != 255 || step.zero != step.high || step.scale != 1.0f / 16)
+    return false;
+  std::vector<int64_t> below(static_cast<size_t>(step.shape[step.axis]));
+  return EachRow(step, [&](int64_t first, int64_t inner) {
+    double most = 0;
+    int64_t sum = 0, least = 0;
+    if (!BelowLargest(step, first, inner, &below, &most) || !exps.Sum(below, &sum)) return false;
+    const int64_t log = FixedLogOf(sum);
+    if (!RoundedTwice(log - kInt32Max - 1, back, &least)) return false;
+    least = std::max(exps.least - 1, least);
+    for (const int64_t b : below) {
+      const int64_t steps = b > least ? ShiftedRight(exps.Scaled(b) - log, 31 - 5 - 4) : step.low - step.high;
+      (*integers)[static_cast<size_t>(first)] = step.Limited(steps);
+      first += inner;
+    }
+    return true;
+  });
+}
+
+// LOG_SOFTMAX by the optimised kernel: a table of exp, an f32 sum in order, its f32 logarithm.
+bool LogSoftmaxByTable(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  if (step.high - step.low != 255) return false;
+  float table[256];
+  for (int i = 0; i < 256; ++i) table[i] = std::exp(-x.scale * static_cast<float>(i));
+  std::vector<int64_t> below(static_cast<size_t>(step.shape[step.axis]));
+  return EachRow(step, [&](int64_t first, int64_t inner) {
+    double most = 0;
+    if (!BelowLargest(step, first, inner, &below, &most)) return false;
+    float sum = 0;
+    for (const int64_t b : below) sum += table[-b];
+    const auto largest = static_cast<float>(most + static_cast<double>(x.zero));
+    const float scale = x.scale / step.scale, of_largest = x.scale * largest;
+    const float precomputed = (of_largest + std::log(sum)) / step.scale;
+    for (const int64_t b : below) {
+      const float scaled = scale * (largest + static_cast<float>(b));
+      const float steps = std::nearbyint(scaled - precomputed);
+      if (!(std::fabs(steps) < 0x1p30f)) return false;
+      (*integers)[static_cast<size_t>(first)] = step.Limited(static_cast<int64_t>(steps));
+      first += inner;
+    }
+    return true;
+  });
+}
+
+// L2_NORMALIZATION: gemmlowp's root of the sum of squares; results of 2^-7.
+bool NormInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const double* whole = step.operands[0].whole.data<double>();
+  if (step.high - step.low != 255 || step.scale != 1.0f / 128 || step.zero != (step.low == 0 ? 128 : 0)) return false;
+  const int64_t terms = step.shape[step.axis];
+  return EachRow(step, [&](int64_t first, int64_t inner) {
+    double sum = 0;
+    for (int64_t t = 0; t < terms; ++t) sum += whole[first + t * inner] * whole[first + t * inner];
+    if (!(sum <= static_cast<double>(kInt32Max))) return false;
+    FixedFactor factor = InverseRootOf(static_cast<int64_t>(sum));
+    if (step.low < 0) factor.shift += 7;  // of u8 the number itself is moved
+    for (int64_t t = 0; t < terms; ++t) {
+      const auto at = static_cast<size_t>(first + t * inner);
+      int64_t steps = 0;
+      if (!RoundedTwice(static_cast<int64_t>(whole[at]) * (step.low < 0 ? 1 : 128), factor, &steps)) return false;
+      (*integers)[at] = step.Limited(steps);
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+std::vector<IntegerRule> TfliteSoftmaxRules() {
+  return {
+      {IntegerForm::kSoftmax,
+       "TFLite's optimised rule for softmax (a table of exp, an f32 sum, times 1 / (sum * scale))", SoftmaxByExp},
+      {IntegerForm::kSoftmax, "TFLite's rule for softmax (exp and 1 / x in fixed point)", SoftmaxInFixedPoint},
+      {IntegerForm::kSoftmax, "TFLite's rule for softmax of 16 bits (tables of exp and of 1 / (1 + x))",
+       SoftmaxOf16Bits},
+      {IntegerForm::kLogSoftmax, "TFLite's optimised rule for LOG_SOFTMAX (a table of exp, an f32 sum and logarithm)",
+       LogSoftmaxByTable},
+      {IntegerForm::kLogSoftmax, "TFLite's rule for LOG_SOFTMAX (exp and logarithm in fixed point)",
+       LogSoftmaxInFixedPoint},
+      {IntegerForm::kNorm, "TFLite's rule for L2_NORMALIZATION (1 / root in fixed point, rounded twice)",
+       NormInFixedPoint},
+  };
+}
+
+}  // namespace plumb
