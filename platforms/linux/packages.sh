@@ -28,7 +28,7 @@ test_packages=(
   "${python_packages[@]}" clang libclang-rt-dev valgrind python3-numpy libonnx-testdata
   vulkan-validationlayers adb openssh-client openssh-server qemu-user
 )
-# Of the slow tests alone: the port of examples/faces is written with OpenCV.
+# Of the slow tests alone: the ports of examples/faces and examples/orientation are written with OpenCV.
 slow_packages=(libopencv-dev)
 # What Debian 12 alone has: these two check the form of the sources (other versions format and find otherwise), and
 # oclgrind watches the OPENCL kernels' memory accesses. Elsewhere those checks are left out, which test.sh says.

@@ -110,10 +110,7 @@ Status SampleDiff::Run() {
     port_.TurnToRgb();
   }
   for (const auto& [i, j] : pairs_) {
-    PLUMB_ASSIGN_OR_RETURN(const Values values, Load(i, j));
-    StageRow row;
-    Measure(values, i, j, &row);
-    PLUMB_RETURN_IF_ERROR(JudgeRow(values, i, j, HadTheSame(i, j, true), &row));
+    PLUMB_ASSIGN_OR_RETURN(StageRow row, JudgePair(i, j));
     report_.rows.push_back(std::move(row));
   }
   for (const StageVerdict wanted : {StageVerdict::kIntroduced, StageVerdict::kDiffers}) {
@@ -122,6 +119,22 @@ Status SampleDiff::Run() {
     }
   }
   return TellAnswer();
+}
+
+Result<StageRow> SampleDiff::JudgePair(int i, int j) {
+  const bool ours = original_.MayHaveTurned(i), theirs = port_.MayHaveTurned(j);
+  StageRow row;
+  for (const auto& [original, port] : {std::pair(false, false), {false, true}, {true, false}, {true, true}}) {
+    if ((original && !ours) || (port && !theirs)) continue;
+    if (ours) original_.ReadAsItIs(i, original);
+    if (theirs) port_.ReadAsItIs(j, port);
+    PLUMB_ASSIGN_OR_RETURN(const Values values, Load(i, j));
+    row = StageRow();
+    Measure(values, i, j, &row);
+    PLUMB_RETURN_IF_ERROR(JudgeRow(values, i, j, HadTheSame(i, j, true), &row));
+    if (row.verdict == StageVerdict::kAligned || row.verdict == StageVerdict::kInherited) return row;
+  }
+  return row;
 }
 
 // Whether the stages that both read had the same values. One that the other side lacks is passed over.

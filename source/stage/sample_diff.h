@@ -42,6 +42,9 @@ class SampleDiff {
   double Bound(const Values& values, const StageRow& row, int i) const;
   // `exactly`: in every bit; else within their rounding.
   bool HadTheSame(int i, int j, bool exactly) const;
+  // Floats of which only an earlier stage said that they are BGR are read as that and, where that is not right, as they
+  // are.
+  Result<StageRow> JudgePair(int i, int j);
   Status JudgeRow(const Values& values, int i, int j, bool same_before, StageRow* row);
   Status JudgeNetwork(const Values& values, int i, int j, bool same_before, StageRow* row);
   void JudgeByReplay(const Values& values, int i, int j, bool same_before, StageRow* row);

@@ -2,7 +2,6 @@
 #include "stage/side.h"
 
 #include <algorithm>
-#include <set>
 
 #include "stage/decode.h"
 #include "stage/several.h"
@@ -58,10 +57,23 @@ bool StageSide::FeedsNetwork(int index) const {
 std::string StageSide::ColorOf(int index) const {
   if (FeedsNetwork(index)) return "";
   for (int at = index; at >= 0; at = Before(at)) {
+    if (as_it_is_.count(at) != 0) return "";
     if (!stage(at).info.color.empty()) return stage(at).info.color;
     if (stage(at).kind == "colour") return "";
   }
   return "";
+}
+
+bool StageSide::MayHaveTurned(int index) const {
+  const StageRecord& record = stage(index);
+  return turns_ && IsFloat(record.dtype) && record.info.color.empty() && record.kind != "colour" &&
+         ColorOf(index).substr(0, 3) == "BGR";
+}
+
+void StageSide::ReadAsItIs(int index, bool as_it_is) {
+  as_it_is_.erase(index);
+  if (as_it_is) as_it_is_.insert(index);
+  found_.erase(found_.lower_bound(index), found_.end());
 }
 
 PictureTarget StageSide::TargetOf(int index) {

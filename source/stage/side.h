@@ -6,7 +6,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "stage/explain.h"
 
@@ -35,6 +37,10 @@ class StageSide {
   const Explained* Convention(int index);
   // A convention on what this side's stage reads. Nothing: it does not apply to that.
   std::optional<Picture> Replayed(const plumb::Convention& convention, int index);
+  // Whether it are floats of an order that only an earlier stage said, BGR: this one may have turned it.
+  bool MayHaveTurned(int index) const;
+  // Whether its numbers, and those behind it, have the order that they have, or the one that was said.
+  void ReadAsItIs(int index, bool as_it_is);
   // The nearest that does not, for words; null where Convention has one, or none comes near.
   const Explained* Nearest(int index);
 
@@ -51,6 +57,7 @@ class StageSide {
 
   const StageSample& sample_;
   bool turns_ = false;
+  std::set<int> as_it_is_;
   std::map<int, Tensor> values_;
   std::map<int, Found> found_;
 };

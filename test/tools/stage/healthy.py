@@ -55,6 +55,13 @@ def pipelines():
     row_means = np.float32(1 / 255 / STD), np.float32(-MEAN / STD)
     table = [
         ("PNG: Pillow, OpenCV in BGR", decoded(opened(png), color="RGB"), decoded(read(png), color="BGR")),
+        # OpenCV's order is turned where the means of RGB are subtracted, and nobody says so behind the photo.
+        ("BGR until the means of RGB", [*decoded(image, color="RGB"), ("normalise", normal, {})],
+         [*decoded(image[..., ::-1], color="BGR"), ("normalise", normal, {})]),
+        ("BGR behind one mean, turned into the network",
+         [*decoded(image, color="RGB"), ("normalise", (unit - 0.5) / 0.5, {}), ("input", (unit - 0.5) / 0.5, {})],
+         [*decoded(image[..., ::-1], color="BGR"), ("normalise", (unit[..., ::-1] - 0.5) / 0.5, {}),
+          ("input", (unit - 0.5) / 0.5, {})]),
         ("JPEG: Pillow, OpenCV turned to RGB", decoded(opened(jpeg)), decoded(read(jpeg)[..., ::-1])),
         ("INTER_LINEAR with and without vector code", after("resize", resized("INTER_LINEAR")),
          after("resize", resized("INTER_LINEAR", False, 1))),
