@@ -54,6 +54,12 @@ nb::tuple InputsOf(const std::string& path, const std::string& name, int64_t bat
   throw StatusError{Status::NotFound("'" + path + "' has no sample '" + name + "' any more")};
 }
 
+std::vector<std::string> NamesOf(const ModelHandle& model, const std::string& path) {
+  std::vector<std::string> names;
+  for (Sample& sample : ValueOf(ListSamples(path, BatchOf(model)))) names.push_back(std::move(sample.name));
+  return names;
+}
+
 // The path, or the arrays, that a subject or golden has for a sample.
 nb::tuple TensorsOf(const ModelHandle& model, const std::string& path, const std::string& name) {
   const TensorSource source = ValueOf(TensorsOfSample({path, {}}, name, BatchOf(model)));
@@ -97,6 +103,7 @@ void BindMany(nb::module_& m) {
         return FormatMany(report, SidesOf(ToOptions(a)), most);
       });
   m.def("check_many", &CheckSamples);
+  m.def("sample_names", &NamesOf);
   m.def("tensors_of_sample", &TensorsOf,
         nb::sig("def tensors_of_sample(model: Graph, path: str, name: str) -> "
                 "tuple[str, dict[str, numpy.ndarray]]"));

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
+import math
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _core, _executors, _given, _html
@@ -92,6 +97,7 @@ def check_many(
     golden: Path | None = None,
     executor: str = "loop",
     workers: int | None = None,
+    progress: Callable[[int, int, float], None] | None = None,
     **options: Unpack[DeviceOptions],
 ) -> ManyReport:
     """Runs many samples on the device and on the reference and compares the outputs.
@@ -108,6 +114,8 @@ def check_many(
             .npz, a .npz of outputs.
         executor: "loop": this process; "processes" of this machine or "ray", with so many
             `workers`: for them the model is a path. The results are the same bytes.
+        progress: called every second, in a thread of its own, with how many samples are done, how
+            many there are, and the seconds that are left (NaN: nothing tells).
         options: precision, threads, device_index, fallback, unfuse, direct (see `Network`).
 
     Raises:
@@ -144,15 +152,51 @@ def check_many(
         }
         arguments.samples = [(name, all_ready(arrays)) for name, arrays in by_name.items()]
         find = by_name.__getitem__
-    if executor == "loop":
-        return ManyReport(_core.check_many(loaded._graph, arguments), arguments, (loaded, find))
-    if not isinstance(model, (str, os.PathLike)):
+    if executor != "loop" and not isinstance(model, (str, os.PathLike)):
         raise Error("InvalidArgument", f"executor '{executor}' starts programs: give the model as a path")
-    with tempfile.TemporaryDirectory() as folder:
-        arguments.results = arguments.results or os.path.join(folder, "results.jsonl")
-        path = arguments.path or _written(arguments.samples, os.path.join(folder, "samples"))
-        _elsewhere(arguments, path, executor, workers)
+    with contextlib.ExitStack() as stack:
+        if progress is not None or executor != "loop":
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            arguments.results = arguments.results or os.path.join(folder, "results.jsonl")
+        if progress is not None:
+            names = [name for name, _ in arguments.samples]
+            names = names or _core.sample_names(loaded._graph, arguments.path)
+            stack.enter_context(_told(progress, arguments.results, len(names)))
+        if executor != "loop":
+            path = arguments.path or _written(arguments.samples, os.path.join(folder, "samples"))
+            _elsewhere(arguments, path, executor, workers)
         return ManyReport(_core.check_many(loaded._graph, arguments), arguments, (loaded, find))
+
+
+@contextlib.contextmanager
+def _told(progress: Callable[[int, int, float], None], results: str, count: int) -> Iterator[None]:
+    """Counts the lines of the file of results, and of its parts, meanwhile."""
+
+    def lines(path: str) -> int:
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            return file.read().count(b'"sample":')
+        return 0
+
+    def done() -> int:
+        joined = lines(results)  # each part begins with what was known
+        parts = (lines(path) - joined for path in glob.glob(glob.escape(results) + ".part-*"))
+        return min(joined + sum(max(part, 0) for part in parts), count)
+
+    began, before, ended = time.monotonic(), done(), threading.Event()
+
+    def tell() -> None:
+        while not ended.wait(1):
+            now = done()
+            each = (time.monotonic() - began) / (now - before) if now > before else math.nan
+            progress(now, count, (count - now) * each)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def _written(samples: Sequence[tuple[str, Mapping[str, Any]]], folder: str) -> str:

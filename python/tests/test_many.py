@@ -71,6 +71,22 @@ class ManyTest(unittest.TestCase):
                     self.assertEqual(pathlib.Path(found).read_bytes(), pathlib.Path(loop).read_bytes())
             self.assertEqual(plumbnn.check_many(DIGITS, samples, "NAIVE", executor="processes").ran, 4)
 
+    def test_progress(self):
+        images = np.random.default_rng(4).random((15000, 1, 8, 8), dtype=np.float32)
+        for executor in ("loop", "processes"):
+            told = []
+            with tempfile.TemporaryDirectory() as folder:
+                np.savez(folder + "/all.npz", input=images)
+                many = plumbnn.check_many(
+                    DIGITS, folder + "/all.npz", "NAIVE", executor=executor, progress=lambda *now: told.append(now)
+                )
+            self.assertEqual(many.ran, len(images))
+            self.assertTrue(told, executor)
+            self.assertEqual({count for _, count, _ in told}, {len(images)})
+            done = [done for done, _, _ in told]
+            self.assertEqual(done, sorted(done))
+            self.assertGreater(told[0][2], 0)
+
     def test_a_subject_and_a_golden_of_each_sample(self):
         with tempfile.TemporaryDirectory() as folder:
             samples = {}

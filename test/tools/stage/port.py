@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of examples with a port in C++ share: building it as a user does, running both sides, comparing them."""
+"""What the tests of examples with a port in C++ share: it is built as a user does, both sides run, and are compared."""
 import json
 import os
 import pathlib
