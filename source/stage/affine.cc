@@ -9,14 +9,10 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "stage/explain.h"
+#include "stage/lines.h"
 
 namespace plumb {
 namespace {
-
-struct Line {
-  double slope = 1, offset = 0;
-};
 
 struct Known {
   const char* name;
@@ -66,16 +62,16 @@ bool IsOne(const std::array<double, 3>& values) { return values[0] == values[1] 
 struct Moments {
   std::vector<double> mean, std;
 };
-Moments MomentsOf(const std::vector<Line>& lines, double unit) {
+Moments MomentsOf(const std::vector<AffineLine>& lines, double unit) {
   Moments moments;
-  for (const Line& line : lines) {
+  for (const AffineLine& line : lines) {
     moments.mean.push_back(-line.offset / line.slope / unit);
     moments.std.push_back(1 / (line.slope * unit));
   }
   return moments;
 }
 
-std::string KnownName(const std::vector<Line>& lines, double unit) {
+std::string KnownName(const std::vector<AffineLine>& lines, double unit) {
   if (lines.size() > 3) return "";
   const Moments moments = MomentsOf(lines, unit), other = MomentsOf(lines, unit == 1 ? kByte : 1);
   const std::vector<double> ones(lines.size(), 1.0), zeros(lines.size(), 0.0);
@@ -115,84 +111,13 @@ std::string ListOf(const std::vector<double>& values) {
   return text + "]";
 }
 
-// Least squares per channel; a channel of one value takes the others' slope. Nothing: no channel varies.
-std::optional<std::vector<Line>> FitLines(const Picture& x, const Picture& y) {
-  const auto channels = static_cast<size_t>(x.channels);
-  std::vector<Line> lines(channels);
-  std::vector<bool> varies(channels, false);
-  double slopes = 0, count = 0;
-  std::vector<double> mean_x(channels, 0), mean_y(channels, 0);
-  const double pixels = static_cast<double>(x.height * x.width);
-  for (size_t i = 0; i < x.values.size(); ++i) {
-    mean_x[i % channels] += static_cast<double>(x.values[i]) / pixels;
-    mean_y[i % channels] += static_cast<double>(y.values[i]) / pixels;
-  }
-  for (size_t c = 0; c < channels; ++c) {
-    double xx = 0, xy = 0;
-    for (size_t i = c; i < x.values.size(); i += channels) {
-      const double from = static_cast<double>(x.values[i]) - mean_x[c];
-      xx += from * from;
-      xy += from * (static_cast<double>(y.values[i]) - mean_y[c]);
-    }
-    varies[c] = xx > 0 && xy != 0;
-    if (varies[c]) lines[c].slope = xy / xx, slopes += lines[c].slope, ++count;
-  }
-  if (count == 0) return std::nullopt;
-  for (size_t c = 0; c < channels; ++c) {
-    if (!varies[c]) lines[c].slope = slopes / count;
-    lines[c].offset = mean_y[c] - lines[c].slope * mean_x[c];
-    if (!std::isfinite(lines[c].slope) || !std::isfinite(lines[c].offset)) return std::nullopt;
-  }
-  return lines;
-}
-
-// How integers come of a * x + b.
-enum class Rounding { kNone, kHalfEven, kHalfAway, kDown, kToZero };
-constexpr std::pair<Rounding, const char*> kRoundings[] = {{Rounding::kHalfEven, "rounded half to even"},
-                                                           {Rounding::kHalfAway, "rounded half away from zero"},
-                                                           {Rounding::kDown, "rounded down"},
-                                                           {Rounding::kToZero, "cut off towards zero"}};
-
-double RoundedBy(Rounding rounding, double value) {
-  switch (rounding) {
-    case Rounding::kNone: return value;
-    case Rounding::kHalfEven: return std::nearbyint(value);
-    case Rounding::kHalfAway: return std::round(value);
-    case Rounding::kDown: return std::floor(value);
-    case Rounding::kToZero: return std::trunc(value);
-  }
-  return value;
-}
-
-struct Limits {
-  double low = -HUGE_VAL, high = HUGE_VAL;
-};
-Limits LimitsOf(DType dtype) {
-  if (dtype == DType::kU8) return {0, 255};
-  if (dtype == DType::kI8) return {-128, 127};
-  if (dtype == DType::kI16) return {-32768, 32767};
-  if (dtype == DType::kU16) return {0, 65535};
-  return {};
-}
-
-Picture AlongLines(const Picture& x, const std::vector<Line>& lines, Rounding rounding, const Limits& limits) {
-  Picture y = x;
-  y.bytes = limits.low == 0 && limits.high == 255;
-  for (size_t i = 0; i < x.values.size(); ++i) {
-    const Line& line = lines[i % lines.size()];
-    const double value = RoundedBy(rounding, line.slope * static_cast<double>(x.values[i]) + line.offset);
-    y.values[i] = static_cast<float>(std::min(limits.high, std::max(limits.low, value)));
-  }
-  return y;
-}
-
 double UnitOf(const Picture& before) {
   if (before.bytes) return kByte;
   const auto largest = std::max_element(before.values.begin(), before.values.end());
   return largest != before.values.end() && *largest > 4 ? kByte : 1;
 }
 
-std::string NameOfLines(const std::vector<Line>& lines, double unit, std::string* code) {
+std::string NameOfLines(const std::vector<AffineLine>& lines, double unit, std::string* code) {
   const Moments moments = MomentsOf(lines, unit), whole = MomentsOf(lines, 1);
   const std::string known = KnownName(lines, unit);
   const std::string plain = fmt::format("(x - {}) / {}", ListOf(whole.mean), ListOf(whole.std));
@@ -203,70 +128,23 @@ std::string NameOfLines(const std::vector<Line>& lines, double unit, std::string
   return fmt::format("{} (mean {}, std {} of x / 255)", plain, ListOf(moments.mean), ListOf(moments.std));
 }
 
-Convention AffineRow(const std::string& name, const std::string& code, const std::vector<Line>& lines,
-                     const Convention& first, Rounding rounding, DType dtype) {
-  const Limits limits = LimitsOf(dtype);
-  return {name, name, code,
-          [lines, run = first.of_one, rounding, limits](const Picture& before,
-                                                        const PictureTarget& target) -> std::optional<Picture> {
-            const std::optional<Picture> moved = run(before, target);
-            if (!moved.has_value() || moved->channels != static_cast<int64_t>(lines.size())) return std::nullopt;
-            return AlongLines(*moved, lines, rounding, limits);
-          },
-          rounding == Rounding::kNone ? 0.0 : 0.01};
-}
-
-// The slopes s for which rounding s * x + zero gives every y that lies within the limits; empty: low > high.
-struct Slopes {
-  double low = -HUGE_VAL, high = HUGE_VAL;
-  double middle() const { return low + (high - low) / 2; }
-};
-Slopes SlopesOf(const Picture& x, const Picture& y, double zero, Rounding rounding, const Limits& limits) {
-  const double below = rounding == Rounding::kDown ? 0 : 0.5, above = rounding == Rounding::kDown ? 1 : 0.5;
-  Slopes slopes;
-  for (size_t i = 0; i < x.values.size(); ++i) {
-    const double from = static_cast<double>(x.values[i]), to = static_cast<double>(y.values[i]) - zero;
-    if (from <= 0) continue;
-    if (static_cast<double>(y.values[i]) > limits.low) slopes.low = std::max(slopes.low, (to - below) / from);
-    if (static_cast<double>(y.values[i]) < limits.high) slopes.high = std::min(slopes.high, (to + above) / from);
-  }
-  return slopes;
-}
-
-std::string QuantisedName(const Line& line, const char* words) {
-  const double zero = std::nearbyint(line.offset);
-  if (std::fabs(line.slope - 1) < 1e-6) return fmt::format("x {} {}", zero < 0 ? "-" : "+", Number(std::fabs(zero), 5));
-  return fmt::format("x / {} {} {}, {}", Number(1 / line.slope, 5), zero < 0 ? "-" : "+", Number(std::fabs(zero), 5),
-                     words);
-}
-
-// One scale and one whole zero point for all channels; `scale` and `zero_point` where the program said them.
-void AddQuantised(const Picture& before, const Picture& after, const std::vector<Line>& fitted, const Convention& first,
-                  const StageInfo& info, DType dtype, std::vector<Convention>* found) {
-  const PictureTarget target = {after.height, after.width, after.channels, after.bytes, &info};
-  const std::optional<Picture> moved = first.run(before, target);
-  if (!moved.has_value()) return;
-  double offset = 0;
-  for (const Line& line : fitted) offset += line.offset / static_cast<double>(fitted.size());
-  const StageValue* said = info.Find("zero_point");
-  std::vector<double> zeros;
-  if (said != nullptr && !said->numbers.empty()) zeros.push_back(said->numbers[0]);
-  for (const double step : {0, 1, -1}) zeros.push_back(std::nearbyint(offset) + step);
-  const Limits limits = LimitsOf(dtype);
-  for (const auto& [rounding, words] : kRoundings) {
-    for (const double zero : zeros) {
-      const Slopes slopes = SlopesOf(*moved, after, zero, rounding, limits);
-      if (slopes.low > slopes.high || !std::isfinite(slopes.low) || !std::isfinite(slopes.high)) continue;
-      Line line = {slopes.low <= 1 && slopes.high >= 1 ? 1 : slopes.middle(), zero};
-      std::string name = QuantisedName(line, words);
-      if (first.name != "the values as they are") name += ", " + first.name;
-      found->push_back(AffineRow(name, "", std::vector<Line>(fitted.size(), line), first, rounding, dtype));
-      break;
-    }
-  }
-}
-
 }  // namespace
+
+// Both numbers of each line follow from the quantisation's scale, which is the same for all channels of a known set.
+std::string QuantisedKnownName(const std::vector<AffineLine>& lines, double zero, double unit) {
+  for (const Known& known : kKnown) {
+    if (lines.size() > 3 || known.mean[0] == 0) continue;
+    const double scale = 1 / (lines[0].slope * known.std[0] * unit);
+    bool same = true;
+    for (size_t c = 0; c < lines.size(); ++c) {
+      const double slope = 1 / (known.std[c] * unit * scale), offset = zero - known.mean[c] / (known.std[c] * scale);
+      same = same && std::fabs(lines[c].slope - slope) <= 2e-3 * std::fabs(slope) &&
+             std::fabs(lines[c].offset - offset) <= 0.05 + 1e-3 * std::fabs(offset);
+    }
+    if (same) return fmt::format("{}, then / {}", known.name, Number(scale, 3));
+  }
+  return "";
+}
 
 std::vector<Convention> FindAffine(const Picture& before, const Picture& after, const StageInfo& info, DType dtype) {
   std::vector<Convention> found, orders;

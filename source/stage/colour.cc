@@ -5,6 +5,7 @@
 //   grey, torch     0.2989, 0.587, 0.114 in float32 (torchvision/transforms/_functional_tensor.py)
 //   NV12, NV21, I420 to RGB   BT.601 or BT.709, video range (16..235) or full (JPEG's); OpenCV's with 20 bits
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "stage/picture.h"
@@ -51,6 +52,23 @@ Convention GreyRow(const std::string& name, const char* group, const char* code,
             }
             return after;
           }};
+}
+
+// Of floats: a sum of weights.
+Convention FloatGreyRow(const char* name, bool bgr, const std::array<float, 3>& weights) {
+  const std::string words = std::string(name) + (bgr ? ", of BGR read as RGB" : "");
+  return {
+      words, words, "", [bgr, weights](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+        if (before.bytes || before.channels != 3 || target.channels != 1 || before.height != target.height ||
+            before.width != target.width)
+          return std::nullopt;
+        Picture after = MakePicture(target.height, target.width, 1, false);
+        for (size_t i = 0; i < after.values.size(); ++i) {
+          const float* pixel = before.values.data() + i * 3;
+          after.values[i] = weights[0] * pixel[bgr ? 2 : 0] + weights[1] * pixel[1] + weights[2] * pixel[bgr ? 0 : 2];
+        }
+        return after;
+      }};
 }
 
 std::optional<Picture> WithoutAlpha(const Picture& before, const PictureTarget& target, float ground) {
@@ -164,6 +182,11 @@ void AddColour(std::vector<Convention>* list) {
   for (const Row& row : rows) list->push_back(GreyRow(row.name, row.group, row.code, false, row.grey));
   for (const Row& row : rows)
     list->push_back(GreyRow(std::string(row.name) + ", of BGR read as RGB", row.group, row.code, true, row.grey));
+  for (const bool bgr : {false, true}) {
+    list->push_back(FloatGreyRow("grey of floats by BT.601", bgr, {0.299f, 0.587f, 0.114f}));
+    list->push_back(FloatGreyRow("grey of floats as torchvision computes it", bgr, {0.2989f, 0.587f, 0.114f}));
+    list->push_back(FloatGreyRow("grey of floats by BT.709", bgr, {0.2126f, 0.7152f, 0.0722f}));
+  }
   list->push_back(
       {"alpha dropped", "alpha dropped", "x = x[..., :3]",
        [](const Picture& before, const PictureTarget& target) { return WithoutAlpha(before, target, -1); }});

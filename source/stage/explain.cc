@@ -204,9 +204,11 @@ std::vector<Explained> ExplainPicture(const Picture& before, const Picture& afte
   if (!known() && !alone) try_all(FindSuppression(before, after, info));
   if (!known() && rows) try_all(FindBoxLines(before, after));
   if (!known() && !rows && before.channels == after.channels) try_all(FindAffine(before, after, info, dtype));
-  if (!known() && !alone && !rows && !same_size && before.bytes == after.bytes)
+  if (!known() && !rows) try_all(FindCrop(before, after));
+  const bool to_floats = before.bytes && IsFloat(dtype);
+  if (!known() && !alone && !rows && !same_size && (before.bytes == after.bytes || to_floats))
     try_all(FindLetterbox(before, after, dtype));
-  if (!known() && !alone && !same_size && before.bytes && IsFloat(dtype)) TryFused(before, after, info, dtype, &found);
+  if (!known() && !alone && !same_size && to_floats) TryFused(before, after, info, dtype, &found);
   SortByFit(info, &found);
   return found;
 }

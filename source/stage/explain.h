@@ -38,7 +38,9 @@ bool Reproduces(const Convention& convention, const PictureDifference& differenc
 std::vector<Explained> ExplainPicture(const Picture& before, const Picture& after, const StageInfo& info, DType dtype,
                                       bool alone = false);
 
-// Conventions whose numbers are found in the pictures: letterbox.cc, affine.cc.
+// Conventions whose numbers are found in the pictures: crop.cc, letterbox.cc, affine.cc, quantise.cc.
+std::vector<Convention> FindCrop(const Picture& before, const Picture& after);
+// Of bytes that become floats: a normalisation inside, too.
 std::vector<Convention> FindLetterbox(const Picture& before, const Picture& after, DType dtype);
 std::vector<Convention> FindAffine(const Picture& before, const Picture& after, const StageInfo& info, DType dtype);
 

@@ -129,7 +129,7 @@ std::vector<Convention> FindLetterbox(const Picture& before, const Picture& afte
     const std::vector<float> value = CornerValue(after, box);
     if (!IsFrame(after, box, value)) continue;
     const Picture inside = PartOf(after, box.top, box.left, box.height, box.width);
-    for (const Explained& inner : ExplainPicture(before, inside, StageInfo(), dtype, true)) {
+    for (const Explained& inner : ExplainPicture(before, inside, StageInfo(), dtype, before.bytes == after.bytes)) {
       if (!inner.reproduces && !found.empty()) break;
       found.push_back(Boxed(inner.convention, box, value, candidate.words));
       break;

@@ -8,7 +8,9 @@ namespace plumb {
 
 Result<std::vector<StageMatch>> MatchStage(const Tensor& before, const StageRecord& stage, const Tensor& after) {
   const std::optional<Picture> from = PictureOf(before, LayoutOf(before.shape(), ""));
-  const std::optional<Picture> to = PictureOf(after, stage);
+  StageRecord written = stage;
+  written.shape = after.shape();
+  const std::optional<Picture> to = PictureOf(after, written);
   for (const auto& [picture, tensor] : {std::pair(&from, &before), {&to, &after}}) {
     if (!picture->has_value())
       return Status::InvalidArgument(

@@ -10,6 +10,7 @@
 #include "check/cause/signature.h"
 #include "check/core/metrics.h"
 #include "stage/answer.h"
+#include "stage/classes.h"
 
 namespace plumb {
 namespace {
@@ -19,6 +20,18 @@ bool IsNetwork(const std::string& kind) { return kind == "model"; }
 Tensor Wide(const Tensor& tensor) {
   const auto wide = tensor.ConvertedTo(IsFloat(tensor.dtype()) ? DType::kF64 : DType::kI64);
   return wide.ok() ? *wide : tensor;
+}
+
+// Whether the first class is the place of the largest score before it.
+bool IsTop(StageSide* side, int index, const Tensor& classes) {
+  if (side->Before(index) < 0) return false;
+  const auto scores = side->Values(side->Before(index));
+  if (!scores.ok() || classes.NumElements() == 0) return false;
+  int64_t larger = 0;
+  const auto chosen = static_cast<int64_t>(classes.ValueAt(0));
+  if (chosen < 0 || chosen >= scores->NumElements()) return false;
+  for (int64_t n = 0; n < scores->NumElements(); ++n) larger += scores->ValueAt(n) > scores->ValueAt(chosen) ? 1 : 0;
+  return larger == 0;
 }
 
 }  // namespace
@@ -207,19 +220,22 @@ Status SampleDiff::JudgeNetwork(const Values& values, int i, int j, bool same_be
   return Status::Ok();
 }
 
-// Class numbers that are the places of the largest scores before them are computed as they should be.
+// Class numbers: the same but for near ties; or the places of the largest scores before them, as it should be.
 bool SampleDiff::JudgeClasses(const Values& values, int i, int j, StageRow* row) {
-  if (original_.Before(i) < 0 || port_.Before(j) < 0 || IsFloat(values.port.dtype())) return false;
-  const auto is_top = [](StageSide* side, int index, const Tensor& classes) {
-    const auto scores = side->Values(side->Before(index));
-    if (!scores.ok() || classes.NumElements() == 0) return false;
-    int64_t larger = 0;
-    const auto chosen = static_cast<int64_t>(classes.ValueAt(0));
-    if (chosen < 0 || chosen >= scores->NumElements()) return false;
-    for (int64_t n = 0; n < scores->NumElements(); ++n) larger += scores->ValueAt(n) > scores->ValueAt(chosen) ? 1 : 0;
-    return larger == 0;
-  };
-  if (!is_top(&original_, i, values.original) || !is_top(&port_, j, values.port)) return false;
+  const auto scores = original_.Before(i) < 0 ? Result<Tensor>(Tensor()) : original_.Values(original_.Before(i));
+  const auto difference = CompareClasses(values.original, values.port, scores.ok() ? *scores : Tensor());
+  if (!difference.has_value()) return false;
+  row->reason = difference->text;
+  if (difference->near_ties) {
+    row->verdict = StageVerdict::kAligned;
+    return true;
+  }
+  if (!difference->cause.empty()) {
+    row->verdict = StageVerdict::kIntroduced;
+    row->cause = difference->cause;
+    return true;
+  }
+  if (!IsTop(&original_, i, values.original) || !IsTop(&port_, j, values.port)) return false;
   row->verdict = StageVerdict::kInherited;
   row->original_does = row->port_does = "the place of the largest score";
   return true;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "check/cause/signature.h"
@@ -23,6 +24,21 @@ std::string WithSize(std::string code, const PictureTarget& target) {
     if (at != std::string::npos) code.replace(at, 6, size);
   }
   return code;
+}
+
+// What one number for all channels costs each of them.
+std::string ChannelCost(const Picture& original, const Picture& port) {
+  if (!ComparePictures(original, port).comparable || original.channels != 3) return "";
+  double sums[3] = {0, 0, 0}, largest[3] = {0, 0, 0};
+  for (size_t i = 0; i < original.values.size(); ++i) {
+    const double off = std::fabs(static_cast<double>(original.values[i]) - static_cast<double>(port.values[i]));
+    sums[i % 3] += off;
+    largest[i % 3] = std::max(largest[i % 3], off);
+  }
+  const double pixels = static_cast<double>(original.count()) / 3;
+  return fmt::format("per channel off by {}, {}, {} on average, by {}, {}, {} at most", Number(sums[0] / pixels, 3),
+                     Number(sums[1] / pixels, 3), Number(sums[2] / pixels, 3), Number(largest[0], 3),
+                     Number(largest[1], 3), Number(largest[2], 3));
 }
 
 std::string Quoted(const std::string& text) { return "'" + text + "'"; }
@@ -112,6 +128,9 @@ void SampleDiff::Blame(const Values& values, int i, int j, StageRow* row) {
   if (ours != nullptr) row->mend = WithSize(ours->convention.code, original_.TargetOf(i));
   if (ours != nullptr && theirs != nullptr && ours->convention.group != theirs->convention.group) {
     row->cause = fmt::format("the original's is {}; the port's is {}", row->original_does, row->port_does);
+    const bool lines = row->kind == "normalise" || row->kind == "quantise" || row->kind == "input";
+    if (lines && values.original_picture.has_value() && values.port_picture.has_value())
+      row->reason = ChannelCost(*values.original_picture, *values.port_picture);
     return;
   }
   const std::string other = OtherSample(values, i);

@@ -58,10 +58,29 @@ Convention ScoreRow(const char* name, const char* code, int64_t dropped, RowFunc
           }};
 }
 
+// Along columns: over the steps or boxes in place of the classes.
+Convention AcrossRows() {
+  const char* name = "a softmax along the other axis";
+  return {name, name, "", [](const Picture& before, const PictureTarget& target) -> std::optional<Picture> {
+            if (target.bytes || before.channels != 1 || target.channels != 1 || before.height != target.height ||
+                before.width != target.width || before.height < 2)
+              return std::nullopt;
+            Picture after = before;
+            std::vector<float> from(static_cast<size_t>(before.height)), to = from;
+            for (int64_t w = 0; w < before.width; ++w) {
+              for (int64_t h = 0; h < before.height; ++h) from[static_cast<size_t>(h)] = before.Row(h)[w];
+              Softmax(from.data(), before.height, to.data());
+              for (int64_t h = 0; h < before.height; ++h) after.Row(h)[w] = to[static_cast<size_t>(h)];
+            }
+            return after;
+          }};
+}
+
 }  // namespace
 
 void AddScores(std::vector<Convention>* list) {
   list->push_back(ScoreRow("a softmax", "scores = scipy.special.softmax(logits, axis=-1)", 0, Softmax));
+  list->push_back(AcrossRows());
   list->push_back(ScoreRow("a softmax of a softmax (the network has one already)", "scores = logits", 0, SoftmaxTwice));
   list->push_back(ScoreRow("a sigmoid", "scores = 1 / (1 + np.exp(-logits))", 0, SigmoidOfEach));
   list->push_back(ScoreRow("the logarithm of a softmax", "", 0, LogSoftmax));

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "stage/boxes.h"
+#include "stage/classes.h"
 #include "stage/conventions.h"
 #include "stage/explain.h"
 #include "stage/masks.h"
@@ -222,6 +223,50 @@ TEST(Several, BoxesAreDecodedFromCells) {
   const Tensor anchors = Filled({4, 4}, {8, 8, 16, 16, 24, 8, 16, 16, 8, 24, 16, 16, 24, 24, 16, 16});
   EXPECT_EQ(BestOf({Filled({4, 4}, std::vector<float>(16, 0.0f)), anchors}, from_middle, "boxes"),
             "boxes decoded from SSD's shifts of anchors (variances 0.1 and 0.2), as corners");
+}
+
+TEST(Classes, NearTiesAreExcusedAndMarginsSaid) {
+  const Tensor scores = Filled({1, 4}, {0.5f, 3, 3.0001f, 1});
+  const auto numbers = [](std::vector<int32_t> values) {
+    Tensor tensor = Tensor::Create(DType::kI32, {static_cast<int64_t>(values.size())}).value();
+    std::copy(values.begin(), values.end(), tensor.data<int32_t>());
+    return tensor;
+  };
+  const auto tie = CompareClasses(numbers({2, 1}), numbers({1, 2}), scores);
+  ASSERT_TRUE(tie.has_value());
+  EXPECT_TRUE(tie->near_ties);
+  const auto far = CompareClasses(numbers({2, 3}), numbers({2, 0}), scores);
+  EXPECT_FALSE(far->near_ties);
+  EXPECT_EQ(far->text, "rank 2: class 3 and 0, whose scores differ by 0.5 in the original");
+  EXPECT_EQ(CompareClasses(numbers({2}), numbers({3}), Tensor())->cause,
+            "each class number is one more: one side counts a background class");
+  EXPECT_FALSE(CompareClasses(numbers({2}), numbers({-7}), scores)->near_ties);  // no score has that number
+  EXPECT_FALSE(CompareClasses(numbers({2}), numbers({2}), scores).has_value());
+  EXPECT_FALSE(CompareClasses(numbers({2}), numbers({2, 1}), scores).has_value());
+}
+
+TEST(Explain, ACropMayLieAnywhere) {
+  Picture before = MakePicture(4, 5, 1, true);
+  for (size_t i = 0; i < before.values.size(); ++i) before.values[i] = static_cast<float>(i);
+  EXPECT_EQ(FindCrop(before, PartOf(before, 1, 2, 2, 3))[0].name, "a crop at top 1, left 2");
+  Picture other = PartOf(before, 1, 2, 2, 3);
+  other.values[5] = 255;
+  EXPECT_TRUE(FindCrop(before, other).empty());
+}
+
+TEST(Explain, AMeanAndStdFusedIntoAQuantisation) {
+  Picture before = MakePicture(16, 16, 3, true), after = MakePicture(16, 16, 3, false);
+  const double mean[] = {0.485, 0.456, 0.406}, std[] = {0.229, 0.224, 0.225};
+  for (size_t i = 0; i < before.values.size(); ++i) {
+    before.values[i] = static_cast<float>(i * 7 % 256);
+    const double unit = static_cast<double>(before.values[i]) / 255;
+    const double value = std::nearbyint((unit - mean[i % 3]) / std[i % 3] / 0.02);
+    after.values[i] = static_cast<float>(std::min(127.0, value));
+  }
+  const auto found = ExplainPicture(before, after, StageInfo(), DType::kI8);
+  ASSERT_FALSE(found.empty());
+  EXPECT_TRUE(found[0].reproduces);
+  EXPECT_EQ(found[0].convention.name, "ImageNet's mean and std, then / 0.02, rounded half to even");
 }
 
 TEST(Boxes, ALetterboxIsUndone) {

@@ -52,6 +52,8 @@ def pipelines():
     kept = suppress()(rows)
     order = torchvision.ops.batched_nms(torch.from_numpy(rows[:, :4].copy()), torch.from_numpy(rows[:, 4].copy()),
                                         torch.from_numpy(rows[:, 5].copy()).long(), 0.5).numpy()
+    tied = np.zeros((1, 10), np.float32)
+    tied[0, [3, 5]] = 4, 4.00001
     row_means = np.float32(1 / 255 / STD), np.float32(-MEAN / STD)
     table = [
         ("PNG: Pillow, OpenCV in BGR", decoded(opened(png), color="RGB"), decoded(read(png), color="BGR")),
@@ -106,6 +108,8 @@ def pipelines():
          after("quantise", (image ^ 0x80).view(np.int8))),
         ("NMS by hand and by torchvision", after("nms", kept, rows), after("nms", rows[order], rows)),
         ("detections in another order", after("nms", kept, rows), after("nms", kept[::-1], rows)),
+        ("top-2 whose scores are a near tie", after("topk", np.array([3, 5]), tied),
+         after("topk", np.array([5, 3]), tied)),
         ("top-5 by NumPy and torch", after("topk", np.argsort(-logits[0])[:5], logits),
          after("topk", torch.topk(torch.from_numpy(logits[0]), 5).indices.numpy(), logits)),
     ]

@@ -129,6 +129,8 @@ def crops():
             ("crop", down, at(39, 90), "offset is rounded up"), ("crop", down, at(0, 0), "a crop of the top left"),
             ("crop", down, at(77, 179), "a crop of the bottom right"),
             ("crop", at(round(77 / 2), round(179 / 2)), down, "offset is rounded down"),
+            ("crop", down, at(39, 89), "a crop at top 39, left 89"),
+            ("crop", at(10, 33), at(10, 34), "a crop at top 10, left 34"),
             ("crop", down, lambda x: down(x)[..., ::-1], "red and blue exchanged")]
 
 
@@ -162,6 +164,9 @@ def greys(modules):
     base = lambda x: x.mean(axis=2).astype(np.uint8)  # noqa: E731
     rows = [("grey", base, port, words) for words, port in grey.items()]
     first = next(iter(grey.values()))
+    weights = np.float32([0.299, 0.587, 0.114])
+    rows += [("grey_float", lambda x: x @ weights, lambda x: x @ weights[::-1], "by BT.601, of BGR read as RGB"),
+             ("grey_float", lambda x: x @ weights, lambda x: x @ np.float32([0.2126, 0.7152, 0.0722]), "by BT.709")]
     return rows + [("grey", first, base, "grey as the mean of the channels")]
 
 
@@ -256,7 +261,16 @@ def quantisations():
         return lambda x: np.clip(rule(x / 255.0 / scale) + zero, -128, 127).astype(np.int8)
     minus = lambda x: (x.astype(np.int16) - 128).astype(np.int8)  # noqa: E731
     base = quantised(0.0157, -60, np.rint)
-    return [("quantise", base, minus, "x - 128"), ("quantise", base, quantised(0.0157, -60, np.floor), "rounded down"),
+
+    def fused(mean, std, rule=np.rint):
+        mean, std = np.float64(mean), np.float64(std)
+        return lambda x: np.clip(rule((x / 255.0 - mean) / std / 0.02), -128, 127).astype(np.int8)
+    whole, channels = fused(114.3884 / 255, 58.3021 / 255), fused(MEAN, STD)
+    return [("quantise", channels, whole, "as one number for all channels (114.3884 and 58.3021), then / 0.02"),
+            ("quantise", whole, channels, "ImageNet's mean and std, then / 0.02"),
+            ("quantise", channels, fused(MEAN, STD, np.floor), "ImageNet's mean and std, then / 0.02, rounded down"),
+            ("quantise", quantised(0.0157, 0, np.rint), quantised(0.0157, 0, np.trunc), "cut off towards zero"),
+            ("quantise", base, minus, "x - 128"), ("quantise", base, quantised(0.0157, -60, np.floor), "rounded down"),
             ("quantise", base, quantised(0.0157, -61, np.rint), "- 61, rounded half to even"),
             ("quantise", minus, base, "x / ")]
 
@@ -268,6 +282,7 @@ def scores():
     sigmoid = lambda x: (1 / (1 + np.exp(-x))).astype(np.float32)  # noqa: E731
     return [("scores", softmax, lambda x: softmax(softmax(x)), "a softmax of a softmax"),
             ("scores", softmax, sigmoid, "a sigmoid"),
+            ("scores_rows", softmax, lambda x: softmax(x.T).T, "a softmax along the other axis"),
             ("scores", softmax, lambda x: np.log(softmax(x)), "the logarithm of a softmax"),
             ("scores", sigmoid, softmax, "a softmax"),
             ("scores", softmax, lambda x: x, "the values as they are"),
@@ -297,7 +312,11 @@ def letterboxes(modules):
             ("letterbox", boxed(size=np.ceil), base, "size rounded"),
             ("letterbox", base, boxed(method=cv2.INTER_AREA), "INTER_AREA"),
             ("letterbox", base, boxed(method=cv2.INTER_NEAREST), "INTER_NEAREST"),
-            ("letterbox", base, lambda x: cv2.resize(x, (256, 256)), "INTER_LINEAR")]
+            ("letterbox", base, lambda x: cv2.resize(x, (256, 256)), "INTER_LINEAR"),
+            ("letterbox_floats", lambda x: base(x) / np.float32(255), lambda x: boxed(value=0)(x) / np.float32(255),
+             "frame 0, OpenCV's INTER_LINEAR, then x / 255"),
+            ("letterbox_floats", lambda x: norm(MEAN, STD)(base(x)), lambda x: norm(0.5, 0.5)(base(x)),
+             "INTER_LINEAR, then mean 0.5 and std 0.5")]
 
 
 def sizes(modules):
@@ -365,9 +384,13 @@ def before(stage):
         return picture(64, 65)
     if stage == "normalise_unit":
         return picture(64, 65)
+    if stage == "grey_float":
+        return picture(60, 90) / np.float32(255)
+    if stage == "scores_rows":
+        return np.random.default_rng(4).normal(0, 3, (20, 30)).astype(np.float32)
     if stage == "scores":
         return np.random.default_rng(4).normal(0, 3, (1, 100)).astype(np.float32)
-    if stage.partition("_")[0] in ("nms", "boxes", "mask", "text", "prototypes"):
+    if stage.partition("_")[0] in ("nms", "topk", "boxes", "mask", "text", "prototypes"):
         return planted_answers.before(stage, picture)
     if stage.startswith("batch"):
         return np.stack([picture(90, 120), picture(90, 120, seed=2)])

@@ -266,12 +266,23 @@ def texts():
             ("text", right, decoded(blank=9), "blank 9"), ("text", right, decoded(less=1), "each number 1 less")]
 
 
+def classes():
+    def top(count):
+        return lambda x: np.argsort(-x[0], kind="stable")[:count]
+    return [("topk", top(1), lambda x: top(1)(x) + 1, "one side counts a background class"),
+            ("topk", top(1), lambda x: top(2)(x)[1:], "whose scores differ by"),
+            ("topk", top(5), lambda x: top(5)(x)[::-1], "4 of 5 ranks differ")]
+
+
 def rows(modules):
-    return [*suppressions(), *boxes(), *decodings(), *back_to_photo(), *masks(modules), *prototypes(modules), *texts()]
+    return [*classes(), *suppressions(), *boxes(), *decodings(), *back_to_photo(), *masks(modules),
+            *prototypes(modules), *texts()]
 
 
 def before(stage, picture):
     rng = np.random.default_rng(6)
+    if stage == "topk":
+        return rng.normal(0, 4, (1, 1000)).astype(np.float32)
     if stage.startswith("nms"):
         return {"nms": candidates, "nms_halves": halves, "nms_ties": ties}[stage]()
     if stage == "boxes":

@@ -58,7 +58,7 @@ def plant(work, row):
     guilty = report.first_guilty
     if guilty is None or guilty["stage"] != name:
         return f"no guilty stage: {report.summary.strip()}", False
-    says = f"{guilty['port_does']}; {guilty['cause'].rpartition('the port')[2]}"
+    says = "; ".join([guilty["port_does"], guilty["cause"].rpartition("the port")[2], guilty["reason"]])
     return says, words in says
 
 
