@@ -85,6 +85,15 @@ Cell PaddedImage(const Cell* image, int64_t channels, const Window2D& window) {
   return sum;
 }
 
+// An image one pixel wide or high is a row, whatever the axis is called.
+void OneDimensionLast(Window2D* window) {
+  const auto one = [](const WindowAxis& axis) {
+    return axis.in == 1 && axis.kernel == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
+  };
+  if (one(window->w)) std::swap(window->h, window->w);
+  if (one(window->h)) window->h.stride = window->h.dilation = 1;
+}
+
 bool IsPointwise(const ConvolutionShape& shape) {
   const auto one = [](const WindowAxis& axis) {
     return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.pad_end == 0;
@@ -114,7 +123,8 @@ Result<Cells> FinishConvolution(const TracedLayer& traced, const ConvolutionShap
 Result<Cells> ConvolutionCells(const TracedLayer& traced) {
   const Cells& x = traced.inputs[0];
   const Tensor* weight = traced.layer.Resource("weight");
-  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape shape, ResolveConvolution(traced.layer, x.shape()));
+  PLUMB_ASSIGN_OR_RETURN(ConvolutionShape shape, ResolveConvolution(traced.layer, x.shape()));
+  OneDimensionLast(&shape.window);
   if (weight == nullptr) return Status::Internal("a convolution has no weights");
   PLUMB_ASSIGN_OR_RETURN(const Tensor ordered, traced.constants->InOrder(*weight));
   if (IsPointwise(shape)) {

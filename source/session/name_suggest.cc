@@ -97,7 +97,11 @@ class TracedPairs {
       const onnx::ValueInfoIr *x = InputOf(model.ir, ours), *y = InputOf(other.ir, theirs);
       if (x != nullptr && y != nullptr && TakesDims(*x, *y)) fixed[ours] = Shape(y->dims);
     }
-    PLUMB_ASSIGN_OR_RETURN(plain_a_, ReadPlainGraph(a, model.ir, fixed));
+    // What the other one fixes may be a place holder, with which nothing runs.
+    auto plain = ReadPlainGraph(a, model.ir, fixed);
+    if (!plain.ok() && !fixed.empty()) plain = ReadPlainGraph(a, model.ir, {});
+    PLUMB_RETURN_IF_ERROR(plain.status());
+    plain_a_ = std::move(*plain);
     for (const GraphInput& input : plain_a_.graph.inputs) {
       for (const auto& [theirs, ours] : walk_->pairs()) {
         if (ours == input.name) shapes[theirs] = input.shape;

@@ -15,7 +15,8 @@ PYTHON = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python"
 
 def own_graph(command, model, shapes, target):
     """plumb-golden mnn|ncnn --graph; why it cannot, or ""."""
-    words = [word for name, dims in shapes.items() for word in ("--shape", f"{name}={','.join(map(str, dims))}")]
+    given = [f"{name}={','.join(map(str, dims))}" for name, dims in shapes.items() if dims]
+    words = [word for shape in given for word in ("--shape", shape)]
     done = subprocess.run([sys.executable, "-m", "plumb_golden", command, str(model), *words, "--graph", str(target),
                            "--force", "-q"], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(PYTHON)})
@@ -46,7 +47,14 @@ def of_pnnx(model, feeds, work):
     ncnn_subject.convert(pnnx, model, feeds, work)
     code = (work / "net_pnnx.py").read_text(encoding="utf-8")
     code = re.sub(r"(?m)^        return (v_.*)$", "        return locals()", code, count=1)
-    space = {}
+    code = re.sub(r"self\.[\w;]*;[\w;]*", lambda name: name[0].replace(";", "_"), code)  # of an ONNX name, as it is
+
+    def pad(x, pads):
+        pairs = zip(pads[:x.ndim][::-1], pads[x.ndim:][::-1])
+        return torch.nn.functional.pad(x, [number for pair in pairs for number in pair])
+    space = {"Pad": pad,
+             "ReduceMin": lambda x, axes, keepdims: torch.amin(x, axes, bool(keepdims)),
+             "ReduceMax": lambda x, axes, keepdims: torch.amax(x, axes, bool(keepdims))}  # what it leaves as ONNX has it
     exec(compile(code, "net_pnnx.py", "exec"), space)
     with torch.no_grad():
         made = space["Model"]().eval()(*(torch.from_numpy(value) for value in feeds.values()))

@@ -2,6 +2,7 @@
 """MNN's graph of an .onnx, as an .onnx (own_graph.py), from what its converter says as JSON and the weights beside it.
 Shapes, and integers that follow from shapes alone, are those of a session."""
 import pathlib
+import struct
 import tempfile
 
 import numpy as np
@@ -27,15 +28,42 @@ CORNERS = {"Asymmetric": "asymmetric", "HalfPixels": "half_pixel", "AlignCorners
            "PytorchHalfPixels": "pytorch_half_pixel"}
 
 
-class Translation:
-    """graph: the converter's JSON; weights: the file beside it; values: {constant: array}; read: the array of a tensor
-    in a session that has run."""
+class Operators:
+    """Numbers of a .mnn file's operators: its JSON has six decimals. A table's field is found by its place."""
 
-    def __init__(self, onnx, graph, weights, values, read):
+    def __init__(self, data):
+        self.data = data
+        net = self.at(0)
+        self.list = self.at(self.field(net, 3))
+
+    def at(self, place):
+        return place + struct.unpack_from("<I", self.data, place)[0]
+
+    def field(self, table, number):
+        """Where it lies; 0: it has its default."""
+        fields = table - struct.unpack_from("<i", self.data, table)[0]
+        if 4 + 2 * number >= struct.unpack_from("<H", self.data, fields)[0]:
+            return 0
+        offset = struct.unpack_from("<H", self.data, fields + 4 + 2 * number)[0]
+        return table + offset if offset else 0
+
+    def number(self, op, field, default):
+        """Of what is particular to the operator of that place in the list."""
+        main = self.field(self.at(self.list + 4 + 4 * op), 2)
+        place = self.field(self.at(main), field) if main else 0
+        return struct.unpack_from("<f", self.data, place)[0] if place else default
+
+
+class Translation:
+    """graph: the converter's JSON; operators: the same file's; weights: the file beside it; values: {constant: array};
+    read: the array of a tensor in a session that has run."""
+
+    def __init__(self, onnx, graph, operators, weights, values, read):
         self.graph, self.onnx, self.weights, self.values, self.read = OwnGraph(onnx), onnx, weights, dict(values), read
+        self.operators, self.place = operators, 0
         self.names, self.unknown, self.shapes = graph["tensorName"], set(), {}
         self.truths = set()  # tensors that ONNX has as bool, MNN as integers
-        for op in graph["oplists"]:
+        for self.place, op in enumerate(graph["oplists"]):
             self.visit(op)
         for name in graph["outputName"]:
             self.graph.output(name, self.shape(name), self.read(name).dtype)
@@ -113,7 +141,7 @@ class Translation:
             g.add(UNARY[kind], inputs, out)
         elif op["type"] in ("ReLU", "ReLU6"):
             if op["type"] == "ReLU6":
-                clip(g, inputs[0], main.get("minValue", 0), main.get("maxValue", 6), out)
+                clip(g, inputs[0], self.operators.number(self.place, 0, 0), self.operators.number(self.place, 1, 6), out)
             elif main.get("slope"):
                 g.add("LeakyRelu", inputs, out, alpha=main["slope"])
             else:
@@ -202,9 +230,10 @@ class Translation:
             dims = self.shape(inputs[0])[-len(main["axis"]):]
             scale, *bias = self.external(main, "gamma", "beta") or [np.ones(dims, np.float32)]
             g.add("LayerNormalization", [inputs[0], *(g.constant(array.reshape(dims)) for array in (scale, *bias))], out,
-                  axis=-len(dims), epsilon=main["epsilon"])
+                  axis=-len(dims), epsilon=self.operators.number(self.place, 1, 0))
         elif op["type"] == "Reduction":
-            axes = main["dim"] if "dim" in main else self.values[inputs[1]].ravel()
+            given = main["dim"] if "dim" in main else self.values[inputs[1]].ravel() if len(inputs) > 1 else []
+            axes = given if len(given) > 0 else range(len(self.shape(inputs[0])))
             g.add(REDUCTIONS[main["operation"]], [inputs[0], g.numbers(axes)], out, keepdims=int(main["keepDims"]))
         elif op["type"] == "ArgMax" and not main["outMaxVal"] and main["topK"] == 1:
             g.add("ArgMax", inputs, out, axis=main["axis"], keepdims=0)
@@ -281,13 +310,14 @@ def own_graph(model, input_files, shapes, specs, seed, value_range):
         file, graph = convert(model, pathlib.Path(work), None)
         beside = pathlib.Path(work) / "bare.mnn.weight"
         weights = beside.read_bytes() if beside.exists() else b""
+        operators = Operators((pathlib.Path(work) / "bare.mnn").read_bytes())
         values = constants(MNN, file, graph)
         session = Session(MNN, file, graph["tensorName"])
     missing = sorted(set(session.ports) - set(feeds))
     if missing:
         raise UsageError(f"MNN's graph has the inputs {missing}, which the .onnx does not have")
     session.run(feeds)
-    done = Translation(onnx, graph, weights, values, session.read)
+    done = Translation(onnx, graph, operators, weights, values, session.read)
     if done.unknown:
         raise UsageError(f"MNN's operators that have no form in ONNX here: {', '.join(sorted(done.unknown))}")
     return done.graph

@@ -110,6 +110,15 @@ class Translation:
             axes = p.get("dim", p.get("axes"))
             g.add(REDUCTIONS[o.kind], [first, g.numbers(axes if isinstance(axes, list) else [axes])], out,
                   keepdims=int(p.get("keepdim", p.get("keepdims", False))))
+        elif o.kind in ("torch.max", "torch.min") and len(o.inputs) == 2:
+            g.add(o.kind[6:].title(), o.inputs, out)
+        elif o.kind in ("torch.max", "torch.min") and len(o.outputs) == 1 and "dim" not in p:
+            g.add(f"Reduce{o.kind[6:].title()}", [first], out, keepdims=0)
+        elif o.kind == "F.leaky_relu":
+            g.add("LeakyRelu", [first], out, alpha=p["negative_slope"])
+        elif o.kind == "Clip":  # of limits that are computed
+            low = o.inputs[1] if len(o.inputs) > 1 else g.constant(np.float32(p["min"]))
+            g.add("Clip", [first, low, *([g.constant(np.float32(p["max"]))] if "max" in p else [])], out)
         elif o.kind in ("F.silu", "F.hardsigmoid"):
             if o.kind == "F.silu":
                 swish(g, first, out)
