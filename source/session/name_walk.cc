@@ -15,12 +15,14 @@ bool IsCommutative(const std::string& op) {
   return op == "Add" || op == "Mul" || op == "Max" || op == "Min" || op == "Sum" || op == "And" || op == "Or";
 }
 
-// Whether the same result says the same operands: not of a sum over axes, which may stand in another order, and not of
-// what leaves values out.
+// Whether the same result says the same operand, the others being known: operators that keep apart what they read. A
+// softmax gives the same for x and x + 1, a ReLU for x and itself.
 bool TellsItsOperands(const std::string& op) {
-  constexpr const char* kLosing[] = {"Mean", "Max all", "ArgMax", "ArgMin", "Gather", "Slice", "TopK", "MaxPool"};
-  const bool reduces = op.rfind("Reduce", 0) == 0;
-  return !reduces && std::find(std::begin(kLosing), std::end(kLosing), op) == std::end(kLosing);
+  constexpr const char* kTelling[] = {
+      "Add",       "Sub",    "Mul",        "Div",      "Neg",       "Exp",    "Log",           "Sqrt",   "Sigmoid",
+      "Tanh",      "Erf",    "Reciprocal", "Softplus", "LeakyRelu", "PRelu",  "Elu",           "Selu",   "Reshape",
+      "Transpose", "Concat", "Pad",        "Conv",     "Gemm",      "MatMul", "ConvTranspose", "Resize", "Upsample"};
+  return std::find(std::begin(kTelling), std::end(kTelling), op) != std::end(kTelling);
 }
 
 // What both say of an attribute is the same.
@@ -207,19 +209,15 @@ void NameWalk::Backward(const NameNode& b) {
   if (!TellsItsOperands(b.op)) return;
   if (a == nullptr || a->outputs[0] != output->second || !SameOperation(*a, b)) return;
   const std::string because = fmt::format("read by the {} that makes a pair", b.op);
-  if (!IsCommutative(b.op) || b.data.size() == 1) {
-    for (size_t i = 0; i < b.data.size(); ++i) Pair(a->data[i], b.data[i], because);
-    return;
-  }
-  std::vector<std::string> mine = a->data, other;
-  for (const std::string& name : b.data) {  // all but one are known
-    const auto known = to_a_.find(name);
-    const auto same = known == to_a_.end() ? mine.end() : std::find(mine.begin(), mine.end(), known->second);
-    if (same == mine.end()) {
-      other.push_back(name);
-    } else {
-      mine.erase(same);
-    }
+  std::vector<std::string> mine = a->data, other = b.data;
+  for (size_t i = other.size(); i-- > 0;) {  // all but one are known
+    const auto known = to_a_.find(other[i]);
+    if (known == to_a_.end()) continue;
+    const auto same = IsCommutative(b.op) ? std::find(mine.begin(), mine.end(), known->second)
+                                          : mine.begin() + static_cast<std::ptrdiff_t>(i);
+    if (same == mine.end() || *same != known->second) return;
+    mine.erase(same);
+    other.erase(other.begin() + static_cast<std::ptrdiff_t>(i));
   }
   if (mine.size() == 1 && other.size() == 1) Pair(mine[0], other[0], because);
 }
