@@ -242,6 +242,9 @@ Result<Cells> BinaryCells(const TracedLayer& traced) {
 
 Result<Cells> Broadcast(const Cells& x, const Shape& shape) {
   if (x.shape() == shape) return x;
+  const auto both = BroadcastShapes(x.shape(), shape);
+  if (!both.ok() || *both != shape)
+    return Status::InvalidArgument(fmt::format("{} does not broadcast to {}", x.shape().ToString(), shape.ToString()));
   Cells out = x;
   StridedMap map = BroadcastMap(x.shape(), shape);
   map.Simplify();

@@ -125,11 +125,17 @@ Result<Cells> LayerNormCells(const TracedLayer& traced) {
   const size_t dims = std::min(reduced.size(), static_cast<size_t>(std::max(p.reduce_dims_size, 0)));
   std::fill(reduced.end() - static_cast<std::ptrdiff_t>(dims), reduced.end(), true);
   PLUMB_ASSIGN_OR_RETURN(Cells y, NormalisedCells(x, reduced, static_cast<double>(p.eps), traced.constants));
-  if (traced.inputs.size() > 1) {
-    PLUMB_ASSIGN_OR_RETURN(y, ProductOfCells(y, traced.inputs[1], x.shape()));
+  const std::vector<int64_t>& all = x.shape().dims();
+  const Shape row(std::vector<int64_t>(all.end() - static_cast<std::ptrdiff_t>(dims), all.end()));
+  std::vector<Cells> parts(traced.inputs.begin() + 1, traced.inputs.end());  // gamma, beta
+  for (Cells& part : parts) {
+    PLUMB_ASSIGN_OR_RETURN(part.cells, part.cells.Reshaped(row));
   }
-  if (traced.inputs.size() > 2) {
-    PLUMB_ASSIGN_OR_RETURN(y, SumOfCells(y, traced.inputs[2], x.shape(), traced.constants));
+  if (!parts.empty()) {
+    PLUMB_ASSIGN_OR_RETURN(y, ProductOfCells(y, parts[0], x.shape()));
+  }
+  if (parts.size() > 1) {
+    PLUMB_ASSIGN_OR_RETURN(y, SumOfCells(y, parts[1], x.shape(), traced.constants));
   }
   return y;
 }

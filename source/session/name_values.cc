@@ -27,8 +27,7 @@ double LargestValue(const Tensor& x) {
   return most;
 }
 
-bool IsTelling(const Tensor& x) {
-  const double most = LargestValue(x);
+bool IsTelling(const Tensor& x, double most) {
   if (x.NumElements() < kFewest || most == 0 || !std::isfinite(most)) return false;
   std::set<int64_t> distinct;
   for (int64_t i = 0, count = x.NumElements(); i < count && distinct.size() < kDistinct; ++i)
@@ -36,17 +35,27 @@ bool IsTelling(const Tensor& x) {
   return distinct.size() >= kDistinct;
 }
 
-bool HoldsSame(const Tensor& x, const Tensor& y) {
+bool IsTellingInEachRun(const ValuedTensor& x) {
+  for (size_t run = 0; run < x.runs.size(); ++run) {
+    if (!IsTelling(x.runs[run], x.largest[run])) return false;
+  }
+  return !x.runs.empty();
+}
+
+bool HoldsSame(const Tensor& x, const Tensor& y, double largest) {
   if (x.NumElements() != y.NumElements() || IsFloat(x.dtype()) != IsFloat(y.dtype())) return false;
-  const double allowed = kSameValue * std::max(LargestValue(x), LargestValue(y));
   for (int64_t i = 0, count = x.NumElements(); i < count; ++i) {
-    if (!(std::abs(x.ValueAt(i) - y.ValueAt(i)) <= allowed)) return false;
+    if (!(std::abs(x.ValueAt(i) - y.ValueAt(i)) <= kSameValue * largest)) return false;
   }
   return true;
 }
 
 bool FitsInEachRun(const ValuedTensor& x, const ValuedTensor& y) {
-  return x.runs.size() == y.runs.size() && std::equal(x.runs.begin(), x.runs.end(), y.runs.begin(), HoldsSame);
+  if (x.runs.size() != y.runs.size()) return false;
+  for (size_t run = 0; run < x.runs.size(); ++run) {
+    if (!HoldsSame(x.runs[run], y.runs[run], std::max(x.largest[run], y.largest[run]))) return false;
+  }
+  return true;
 }
 
 // The only one that fits; null: none or several.
@@ -62,12 +71,17 @@ const ValuedTensor* OnlyFit(const ValuedTensor& x, const std::vector<ValuedTenso
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> PairByValue(const std::vector<ValuedTensor>& model,
-                                                             const std::vector<ValuedTensor>& other,
+std::vector<std::pair<std::string, std::string>> PairByValue(std::vector<ValuedTensor> model,
+                                                             std::vector<ValuedTensor> other,
                                                              const std::set<std::string>& left) {
+  for (auto* side : {&model, &other}) {
+    for (ValuedTensor& tensor : *side) {
+      for (const Tensor& run : tensor.runs) tensor.largest.push_back(LargestValue(run));
+    }
+  }
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const ValuedTensor& theirs : other) {
-    if (left.count(theirs.name) == 0 || !std::all_of(theirs.runs.begin(), theirs.runs.end(), IsTelling)) continue;
+    if (left.count(theirs.name) == 0 || !IsTellingInEachRun(theirs)) continue;
     const ValuedTensor* ours = OnlyFit(theirs, model);
     if (ours != nullptr && OnlyFit(*ours, other) == &theirs) pairs.emplace_back(ours->name, theirs.name);
   }
@@ -85,7 +99,7 @@ Result<std::vector<ValuedTensor>> RunForValues(const PlainGraph& plain, const st
     const auto info = plain.blobs.find(blob);
     if (info == plain.blobs.end() || counts.count(info->second.shape.NumElements()) == 0) continue;
     if (info->second.value.empty() && blobs.insert(blob).second) {
-      valued.push_back({tensor, {}});
+      valued.push_back({tensor, {}, {}});
       blob_of.push_back(blob);
     }
   }
@@ -110,7 +124,7 @@ Result<std::vector<ValuedTensor>> ReadForValues(const std::string& path, const s
   std::vector<ValuedTensor> valued;
   for (const auto& [graph, file] : pairing.pairs) {
     PLUMB_ASSIGN_OR_RETURN(const Tensor tensor, set.tensors()[file].load());
-    valued.push_back({tensors[graph], {tensor}});
+    valued.push_back({tensors[graph], {tensor}, {}});
   }
   return valued;
 }

@@ -14,13 +14,14 @@ namespace plumb {
 
 struct ValuedTensor {
   std::string name;
-  std::vector<Tensor> runs;  // on one input after the other
+  std::vector<Tensor> runs;     // on one input after the other
+  std::vector<double> largest;  // of each; PairByValue fills it
 };
 
 // (model's, other's): of the other graph's tensors `left`, those that one tensor of the model alone fits, which fits no
 // other one of that graph. Constant, all-zero and tiny tensors never do.
-std::vector<std::pair<std::string, std::string>> PairByValue(const std::vector<ValuedTensor>& model,
-                                                             const std::vector<ValuedTensor>& other,
+std::vector<std::pair<std::string, std::string>> PairByValue(std::vector<ValuedTensor> model,
+                                                             std::vector<ValuedTensor> other,
                                                              const std::set<std::string>& left);
 
 // Of `tensors`, those of as many elements as one of `counts`, each blob once, run by NAIVE on `inputs`.

@@ -23,7 +23,7 @@ class OwnGraph:
 
     def constant(self, value, name=None):
         name = name or self.step()
-        self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.constants.append(self.onnx.numpy_helper.from_array(np.array(value, order="C"), name))
         return name
 
     def numbers(self, values):
