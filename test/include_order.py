@@ -29,13 +29,9 @@ CIRCLES = {
     "device/opencl/device": 3,
     "device/vulkan/context": 5,
     "device/vulkan/kernel_list": 4,
-    "format/onnx/import": 2,
-    "format/tnn/names": 2,
-    "interop/foreign_formats": 3,
     "op/activation": 12,
     "reference/sum/band": 5,
     "reference/sum/float_loops": 3,
-    "simd/binary": 2,
     "simd/unary": 4,
 }
 

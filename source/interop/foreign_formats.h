@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
-#include "interop/tensor_set.h"
+#include "interop/stored_tensor.h"
 
 namespace plumb {
 

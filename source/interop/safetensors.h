@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "interop/tensor_set.h"
+#include "interop/stored_tensor.h"
 
 namespace plumb {
 

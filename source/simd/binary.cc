@@ -8,6 +8,7 @@
 #include "hwy/foreach_target.h"  // before highway.h
 
 #include "hwy/highway.h"
+#include "simd/binary.h"
 #include "simd/broadcast.h"
 #include "simd/dispatch.h"
 #include "simd/loop-inl.h"

@@ -7,22 +7,13 @@
 #include <vector>
 
 #include "format/onnx/budget.h"
+#include "format/onnx/import_result.h"
 #include "format/onnx/ir.h"
-#include "format/open_dims.h"
 #include "plumb/model.h"
 
 namespace plumb::onnx {
 
 inline constexpr int kNewestOpset = 28;  // that is known: whose node tests onnx_newest_test runs
-
-struct ImportResult {
-  Graph graph;
-  std::vector<std::string> unknown_attributes;  // that a node has and no mapper reads; a note of the graph says each
-  NeededValues needed;                          // after a failure
-  std::vector<DeclaredInput> inputs;            // that are no constants, filled as far as possible
-  std::vector<DeclaredInput> open;              // the same, when that leaves some open: then it failed
-  Status status;
-};
 
 // Uses options.input_shapes, input_values and evaluator. All nodes that cannot be expressed are named in one Status.
 ImportResult ImportModel(const ModelIr& model, const LoadOptions& options);

@@ -11,7 +11,8 @@
 
 #include "base/memory_budget.h"
 #include "format/onnx/arity.h"
-#include "format/onnx/import.h"
+#include "format/onnx/budget.h"
+#include "format/onnx/import_result.h"
 #include "format/onnx/node_context.h"
 
 namespace plumb::onnx {

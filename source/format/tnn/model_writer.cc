@@ -7,7 +7,7 @@
 #include <string>
 
 #include "format/tnn/model.h"
-#include "format/tnn/names.h"
+#include "format/tnn/name_writer.h"
 #include "format/tnn/types.h"
 #include "graph/resources.h"
 #include "op/core/op.h"

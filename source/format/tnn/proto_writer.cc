@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "format/tnn/name_writer.h"
 #include "format/tnn/names.h"
 #include "format/tnn/param_tokens.h"
 #include "format/tnn/proto.h"
