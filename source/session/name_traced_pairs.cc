@@ -234,13 +234,15 @@ void TracedPairs::Match() {
 }
 
 void TracedPairs::Take(const std::string& name, const Shape& shape, const std::vector<std::string>& model) {
-  for (const bool shaped : {true, false}) {
-    for (const std::string& one : model) {
-      if (shaped && marks_a_.at(plain_a_.BlobOf(one)).shape != shape) continue;
-      if (walk_->Pair(one, name, kSameFormula)) return;
-    }
+  const auto shaped = [&](const std::string& one) { return marks_a_.at(plain_a_.BlobOf(one)).shape == shape; };
+  std::vector<std::string> order = model;
+  std::stable_sort(order.begin(), order.end(), [&](const std::string& x, const std::string& y) {
+    return std::pair(shaped(x), x == name) > std::pair(shaped(y), y == name);
+  });
+  for (const std::string& one : order) {
+    if (walk_->Pair(one, name, kSameFormula)) return;
   }
-  again_.emplace(name, model[0]);
+  again_.emplace(name, order[0]);
 }
 
 void TracedPairs::Force(const std::string& theirs, const std::string& ours) {

@@ -40,7 +40,7 @@ class TracedPairs {
   Status Trace(const std::set<std::string>& kept_b);
   // Pairs of one formula.
   void Match();
-  // Among the tensors of one formula: one of the same shape that is free, one that is free, any.
+  // Of the tensors of one formula one of the same shape, of the same name, or any; one without a partner before others.
   void Take(const std::string& name, const Shape& shape, const std::vector<std::string>& model);
   // A pair of the walk whose formulas differ counts as one of the same formula from the next trace on.
   void Force(const std::string& theirs, const std::string& ours);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""blob_diff --suggest-names beside the truth: graphs that ONNX Runtime fused, renamed; MNN's and pnnx's; a .tflite beside
-its .onnx. Both sides run on one input, and a pair is right when both tensors hold the same values. It prints the table
-of doc/names.md.
+"""blob_diff --suggest-names beside the truth: graphs that ONNX Runtime fused, renamed; MNN's and pnnx's; a .tflite
+beside its .onnx. Both sides run on one input, and a pair is right when both tensors hold the same values. It prints the
+table of doc/names.md.
 
     names_test.py --bin build/release/bin --work build/release/golden_test [--only NAME]
 """

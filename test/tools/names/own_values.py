@@ -52,9 +52,9 @@ def of_pnnx(model, feeds, work):
     def pad(x, pads):
         pairs = zip(pads[:x.ndim][::-1], pads[x.ndim:][::-1])
         return torch.nn.functional.pad(x, [number for pair in pairs for number in pair])
-    space = {"Pad": pad,
-             "ReduceMin": lambda x, axes, keepdims: torch.amin(x, axes, bool(keepdims)),
-             "ReduceMax": lambda x, axes, keepdims: torch.amax(x, axes, bool(keepdims))}  # what it leaves as ONNX has it
+    # What pnnx leaves as ONNX has it.
+    space = {"Pad": pad, "ReduceMin": lambda x, axes, keepdims: torch.amin(x, axes, bool(keepdims)),
+             "ReduceMax": lambda x, axes, keepdims: torch.amax(x, axes, bool(keepdims))}
     exec(compile(code, "net_pnnx.py", "exec"), space)
     with torch.no_grad():
         made = space["Model"]().eval()(*(torch.from_numpy(value) for value in feeds.values()))

@@ -141,7 +141,8 @@ class Translation:
             g.add(UNARY[kind], inputs, out)
         elif op["type"] in ("ReLU", "ReLU6"):
             if op["type"] == "ReLU6":
-                clip(g, inputs[0], self.operators.number(self.place, 0, 0), self.operators.number(self.place, 1, 6), out)
+                low, high = (self.operators.number(self.place, field, default) for field, default in ((0, 0), (1, 6)))
+                clip(g, inputs[0], low, high, out)
             elif main.get("slope"):
                 g.add("LeakyRelu", inputs, out, alpha=main["slope"])
             else:
@@ -229,8 +230,9 @@ class Translation:
         elif op["type"] == "LayerNorm" and main["group"] == 1 and not main["useRMSNorm"]:
             dims = self.shape(inputs[0])[-len(main["axis"]):]
             scale, *bias = self.external(main, "gamma", "beta") or [np.ones(dims, np.float32)]
-            g.add("LayerNormalization", [inputs[0], *(g.constant(array.reshape(dims)) for array in (scale, *bias))], out,
-                  axis=-len(dims), epsilon=self.operators.number(self.place, 1, 0))
+            constants = [g.constant(array.reshape(dims)) for array in (scale, *bias)]
+            g.add("LayerNormalization", [inputs[0], *constants], out, axis=-len(dims),
+                  epsilon=self.operators.number(self.place, 1, 0))
         elif op["type"] == "Reduction":
             given = main["dim"] if "dim" in main else self.values[inputs[1]].ravel() if len(inputs) > 1 else []
             axes = given if len(given) > 0 else range(len(self.shape(inputs[0])))
