@@ -14,7 +14,7 @@ namespace plumb {
 namespace {
 
 constexpr const char* kNchwcDomain = "com.microsoft.nchwc";
-constexpr int64_t kMaxTracedElements = int64_t{1} << 29;  // of all blobs: some ten seconds
+constexpr int64_t kMaxTracedElements = int64_t{1} << 29;  // of all blobs: some twenty seconds
 
 bool HasFlag(const onnx::NodeIr& node, const char* name) {
   const auto found = node.attributes.find(name);

@@ -17,45 +17,47 @@
 namespace plumb {
 namespace {
 
-// For each element, which element of the reduced tensor it belongs to; the tensor keeps the reduced dims as 1.
+// Where the elements of a tensor go that is reduced over some dims, which it keeps as 1.
 struct ReducedPlaces {
   Shape shape;
-  std::vector<int64_t> place;
+  std::vector<int64_t> steps;  // in the reduced tensor, of each dim
   int64_t terms = 1;
 };
 
 ReducedPlaces PlacesOf(const Shape& shape, const std::vector<bool>& reduced) {
   ReducedPlaces places;
   places.shape = shape;
-  std::vector<int64_t> step(reduced.size(), 0);
+  places.steps.assign(reduced.size(), 0);
   int64_t size = 1;
   for (size_t d = reduced.size(); d-- > 0;) {
     if (reduced[d]) {
       places.terms *= shape.dims()[d];
       places.shape.dims()[d] = 1;
     } else {
-      step[d] = size;
+      places.steps[d] = size;
       size *= shape.dims()[d];
     }
-  }
-  places.place.assign(static_cast<size_t>(shape.NumElements()), 0);
-  for (size_t i = 0; i < places.place.size(); ++i) {
-    auto rest = static_cast<int64_t>(i);
-    for (size_t d = reduced.size(); d-- > 0; rest /= shape.dims()[d])
-      places.place[i] += rest % shape.dims()[d] * step[d];
   }
   return places;
 }
 
 Result<Cells> SumOverPlaces(const Cells& x, const ReducedPlaces& places) {
-  Cells out;
-  out.scale = x.scale;
-  PLUMB_ASSIGN_OR_RETURN(out.cells, NewCells(places.shape));
-  Cell* sums = out.cells.data<Cell>();
-  std::fill(sums, sums + out.count(), Cell{0});
+  const std::vector<int64_t>& dims = x.shape().dims();
+  PLUMB_ASSIGN_OR_RETURN(const Cells sums, CellsWhere(places.shape, x.scale, [](int64_t) { return Cell{0}; }));
+  Tensor held = sums.cells;
+  Cell* sum = held.data<Cell>();
   const Cell* from = x.data();
-  for (const int64_t place : places.place) sums[place] = AddCells(sums[place], *from++);
-  return out;
+  std::vector<int64_t> at(dims.size(), 0);
+  for (int64_t i = 0, count = x.count(), place = 0; i < count; ++i) {
+    sum[place] = AddCells(sum[place], from[i]);
+    for (size_t d = dims.size(); d-- > 0;) {
+      place += places.steps[d];
+      if (++at[d] < dims[d]) break;
+      place -= places.steps[d] * dims[d];
+      at[d] = 0;
+    }
+  }
+  return sums;
 }
 
 Result<Cells> MeanOverPlaces(const Cells& x, const ReducedPlaces& places) {

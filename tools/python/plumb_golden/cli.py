@@ -231,7 +231,19 @@ def check(options):
         raise UsageError(f"--tensors says what a raw file ({' '.join(RAW)}) holds, and none is given with -i")
     if getattr(options, "graph", None) is None:
         check_free(options.output, options.force)
-    elif pathlib.Path(options.graph).exists() and not options.force:
+    else:
+        check_graph(options)
+
+
+def check_graph(options):
+    """UsageError for what --graph, which runs nothing for a dump, would pass over."""
+    idle = {"--prove-probe": options.prove_probe, "--runs": options.runs, "--threads": options.threads,
+            "--batch": options.batch != 1, "--weight-bits": getattr(options, "weight_bits", None),
+            "--precision": getattr(options, "precision", "f32") != "f32"}
+    for option, given in idle.items():
+        if given:
+            raise UsageError(f"{option} does nothing with --graph, which writes no dump")
+    if pathlib.Path(options.graph).exists() and not options.force:
         raise UsageError(f"there is a '{options.graph}' already; --force replaces it")
 
 

@@ -105,6 +105,7 @@ class OwnGraphTest(unittest.TestCase):
                 path.write_bytes(b"x")
             for command in ("mnn", "ncnn"):
                 self.assertEqual(main([command, str(model), "--graph", str(there)]), 2)
+                self.assertEqual(main([command, str(model), "--graph", f"{there}2", "--threads", "2"]), 2)
             self.assertEqual(there.read_bytes(), b"x")
 
     def test_numbers_of_an_operator(self):
