@@ -109,6 +109,7 @@ Result<Cells> ConstantTable::CellsOf(const Tensor& value) {
 
 Result<Tensor> ConstantTable::InOrder(const Tensor& value) {
   const Tensor standing = Standing(value);
+  if (second_ && !blocked_) return standing;
   const auto known = in_order_.find(standing.raw());
   if (known != in_order_.end()) return known->second;
   std::vector<double> values;
@@ -127,7 +128,7 @@ Result<Tensor> ConstantTable::InOrder(const Tensor& value) {
   Tensor ordered = standing;
   if (!second_) {
     same.push_back(standing);
-  } else if (same.size() == 1 && same[0].NumElements() <= standing.NumElements() &&
+  } else if (blocked_ && same.size() == 1 && same[0].NumElements() <= standing.NumElements() &&
              same[0].dtype() == standing.dtype()) {
     PLUMB_ASSIGN_OR_RETURN(ordered, Tensor::Zeros(standing.dtype(), standing.shape()));
     std::memcpy(ordered.raw(), same[0].raw(), same[0].bytes());

@@ -81,11 +81,14 @@ class ConstantTable {
   // The number that stands for this one.
   double Number(double value);
   Result<Cells> CellsOf(const Tensor& value);
-  // Of as many elements. What holds the values of one single tensor of the first graph in another order, as ONNX
-  // Runtime's blocks do, and zeros behind them, is given in that tensor's order.
+  // Of as many elements. Where weights may be in another order, what holds the values of one single tensor of the first
+  // graph, and zeros, is given in that tensor's order.
   Result<Tensor> InOrder(const Tensor& value);
-  // From here on tensors are those of the second graph.
-  void BeginSecond() { second_ = true; }
+  // From here on tensors are those of the second graph; `blocked`: its weights may be in another order.
+  void BeginSecond(bool blocked) {
+    second_ = true;
+    blocked_ = blocked;
+  }
 
  private:
   struct Held {
@@ -98,7 +101,7 @@ class ConstantTable {
   std::map<int64_t, std::vector<Held>> tensors_;                  // by their count
   std::map<std::vector<double>, std::vector<Tensor>> by_values_;  // by what no order changes
   std::map<const void*, Tensor> in_order_;                        // by the address of what stands for it
-  bool second_ = false;
+  bool second_ = false, blocked_ = false;
 };
 
 }  // namespace plumb

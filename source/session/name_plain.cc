@@ -92,11 +92,13 @@ std::string PlainGraph::BlobOf(std::string tensor) const {
   return tensor;
 }
 
-void MakePlain(onnx::ModelIr* model) {
+bool MakePlain(onnx::ModelIr* model) {
+  bool blocked = false;
   std::vector<onnx::NodeIr> nodes;
   for (onnx::NodeIr& node : model->graph.nodes) {
     const bool enters = node.op_type == "ReorderInput" && !node.inputs.empty() && !node.outputs.empty();
     const bool leaves = node.op_type == "ReorderOutput" && !node.inputs.empty() && !node.outputs.empty();
+    blocked = blocked || node.domain == kNchwcDomain;
     if (node.domain != kNchwcDomain) {
       nodes.push_back(std::move(node));
     } else if (enters && HasFlag(node, "channels_last")) {
@@ -115,6 +117,7 @@ void MakePlain(onnx::ModelIr* model) {
   }
   model->graph.nodes = std::move(nodes);
   model->opsets.emplace("com.microsoft", 1);
+  return blocked;
 }
 
 Result<PlainGraph> ReadPlainGraph(const std::string& path, onnx::ModelIr model,
@@ -129,7 +132,7 @@ Result<PlainGraph> ReadPlainGraph(const std::string& path, onnx::ModelIr model,
   if (EndsWith(path, ".tflite")) {
     PLUMB_ASSIGN_OR_RETURN(plain.graph, tflite::LoadTflite(path, options));
   } else {
-    MakePlain(&model);
+    plain.blocked = MakePlain(&model);
     PLUMB_ASSIGN_OR_RETURN(plain.graph, onnx::ImportAtAnyShape(model, options));
   }
   PLUMB_ASSIGN_OR_RETURN(plain.blobs, InferShapes(plain.graph));

@@ -44,14 +44,16 @@ Result<NameSuggestions> SuggestNames(const std::string& model, const std::string
   PLUMB_ASSIGN_OR_RETURN(const NameModel a, ReadNameModel(model));
   PLUMB_ASSIGN_OR_RETURN(const NameModel b, ReadNameModel(other));
   NameWalk walk(*a.graph, *b.graph);
-  walk.PairEnds();
+  const bool tflite = EndsWith(model, ".tflite") || EndsWith(other, ".tflite");  // its converters sort the ends
+  walk.PairEndsByName();
+  walk.PairInputsInOrder(!tflite);
   TracedPairs traced(a, b, &walk);
   NameSuggestions found;
   Status status = traced.Read(model, other, a, b);
   if (status.ok()) status = traced.Run();
-  const bool turns = EndsWith(model, ".tflite") || EndsWith(other, ".tflite");
-  if (status.ok() && turns) status = traced.FindTurned();
+  if (status.ok() && tflite) status = traced.FindTurned();
   if (!status.ok()) found.untraced = status.message();
+  walk.PairOutputsInOrder(!tflite);
   walk.Grow();
   found.model = model;
   found.other = other;

@@ -200,7 +200,7 @@ Status TracedPairs::Trace(const std::set<std::string>& kept_b) {
   ConstantTable constants;
   NameTrace trace_a(plain_a_.graph, plain_a_.blobs, &constants);
   PLUMB_RETURN_IF_ERROR(trace_a.Run(given_a_, kept_));
-  constants.BeginSecond();
+  constants.BeginSecond(plain_b_.blocked);
   std::map<std::string, Cells> given = given_b_;
   for (const auto& [theirs, ours] : forced_) {
     const auto cells = trace_a.kept().find(ours);

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace plumb {
 namespace {
 
+constexpr const char *kInput = "a network input", *kOutput = "a network output";
 constexpr double kSameMark = 1e-4, kRoundedMark = 3e-2;
 
 bool IsCommutative(const std::string& op) {
@@ -50,10 +52,18 @@ bool SameOperation(const NameNode& a, const NameNode& b) {
 
 }  // namespace
 
-void NameWalk::PairEnds() {
-  PairEnds(a_.inputs, b_.inputs, "a network input");
-  PairEnds(a_.outputs, b_.outputs, "a network output");
+void NameWalk::PairEndsByName() {
+  for (const auto& [ours, theirs, because] :
+       {std::tuple(&a_.inputs, &b_.inputs, kInput), {&a_.outputs, &b_.outputs, kOutput}}) {
+    for (const std::string& name : *ours) {
+      if (std::find(theirs->begin(), theirs->end(), name) != theirs->end()) Pair(name, name, because);
+    }
+  }
 }
+
+void NameWalk::PairInputsInOrder(bool several) { PairInOrder(a_.inputs, b_.inputs, several, kInput); }
+
+void NameWalk::PairOutputsInOrder(bool several) { PairInOrder(a_.outputs, b_.outputs, several, kOutput); }
 
 void NameWalk::Grow() {
   if (products_.empty()) FindProducts();
@@ -85,18 +95,13 @@ bool NameWalk::Pair(const std::string& given_a, const std::string& given_b, cons
   return true;
 }
 
-void NameWalk::PairEnds(std::vector<std::string> a, std::vector<std::string> b, const char* because) {
-  for (size_t i = 0; i < a.size();) {
-    const auto same = std::find(b.begin(), b.end(), a[i]);
-    if (same == b.end()) {
-      ++i;
-      continue;
-    }
-    Pair(a[i], *same, because);
-    b.erase(same);
-    a.erase(a.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  for (size_t i = 0; a.size() == b.size() && i < a.size(); ++i) Pair(a[i], b[i], because);
+void NameWalk::PairInOrder(std::vector<std::string> a, std::vector<std::string> b, bool several, const char* because) {
+  a.erase(std::remove_if(a.begin(), a.end(), [&](const auto& name) { return to_b_.count(a_.Canonical(name)) > 0; }),
+          a.end());
+  b.erase(std::remove_if(b.begin(), b.end(), [&](const auto& name) { return to_a_.count(b_.Canonical(name)) > 0; }),
+          b.end());
+  if (a.size() != b.size() || (a.size() > 1 && !several)) return;
+  for (size_t i = 0; i < a.size(); ++i) Pair(a[i], b[i], because);
 }
 
 void NameWalk::FindProducts() {

@@ -17,7 +17,10 @@ class NameWalk {
  public:
   NameWalk(const NameGraph& a, const NameGraph& b) : a_(a), b_(b) {}
 
-  void PairEnds();
+  void PairEndsByName();
+  // Of what names leave: as many on both sides; `several`: also more than one, since both files keep their order.
+  void PairInputsInOrder(bool several);
+  void PairOutputsInOrder(bool several);
   void Grow();
   // False when one of them has another partner.
   bool Pair(const std::string& a, const std::string& b, const std::string& because);
@@ -28,8 +31,7 @@ class NameWalk {
   const std::map<std::string, std::string>& pairs() const { return to_a_; }  // of the other graph: of the model
 
  private:
-  // By name; else all that are left, in their order, when there are as many.
-  void PairEnds(std::vector<std::string> a, std::vector<std::string> b, const char* because);
+  void PairInOrder(std::vector<std::string> a, std::vector<std::string> b, bool several, const char* because);
   // Which weighted node is which, where the weights of one alone fit.
   void FindProducts();
   // What is read; then what is written, behind what the other node has fused into it.
