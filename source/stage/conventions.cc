@@ -12,6 +12,7 @@ const std::vector<Convention>& ResizeConventions() {
     AddResizeOpenCv(&list);
     AddResizePillow(&list);
     AddResizeTorch(&list);
+    AddResizeTensorFlow(&list);
     for (Convention& resize : list) resize.any_size = true;
     return list;
   }();

@@ -83,6 +83,7 @@ void AddResizeNearest(std::vector<Convention>* list);
 void AddResizeOpenCv(std::vector<Convention>* list);
 void AddResizePillow(std::vector<Convention>* list);
 void AddResizeTorch(std::vector<Convention>* list);
+void AddResizeTensorFlow(std::vector<Convention>* list);
 void AddCrop(std::vector<Convention>* list);
 void AddColour(std::vector<Convention>* list);
 void AddOrder(std::vector<Convention>* list);

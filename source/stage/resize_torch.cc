@@ -4,7 +4,6 @@
 //   half pixel        (x + 0.5) * from / to - 0.5      PyTorch, TF2, ONNX half_pixel
 //   asymmetric        x * from / to                    TF1 without align_corners, ONNX asymmetric
 //   align corners     x * (from - 1) / (to - 1)        align_corners=True everywhere
-// TFLite's quantised kernel has 10 bits of fraction (reference_ops/resize_bilinear.h).
 #include <algorithm>
 #include <cmath>
 
@@ -61,45 +60,6 @@ std::optional<Picture> BlocksOutwards(const Picture& before, const PictureTarget
   exact = ResampleRows(exact, taps(before.width, target.width));
   exact = ResampleColumns(exact, taps(before.height, target.height));
   return Finished(std::move(exact), target.bytes, ByteRule::kRound);
-}
-
-struct TenBits {
-  int64_t place = 0, low = 0, high = 0;
-};
-
-TenBits TfliteSource(int64_t x, int64_t from, int64_t to, Place place) {
-  const bool corners = place == Place::kCorners && to > 1;
-  const int64_t step =
-      corners ? ((int64_t{1024} * (from - 1)) + (to - 1) / 2) / (to - 1) : ((int64_t{1024} * from) + to / 2) / to;
-  TenBits source;
-  source.place = place == Place::kHalfPixel ? x * step + step / 2 - 512 : x * step;
-  source.low = std::max<int64_t>(source.place / 1024, 0);
-  source.high = std::min((source.place + 1023) / 1024, from - 1);
-  return source;
-}
-
-std::optional<Picture> TfliteBytes(const Picture& before, const PictureTarget& target, Place place) {
-  if (before.channels != target.channels || !before.bytes) return std::nullopt;
-  Picture after = MakePicture(target.height, target.width, before.channels, true);
-  for (int64_t h = 0; h < target.height; ++h) {
-    const TenBits y = TfliteSource(h, before.height, target.height, place);
-    for (int64_t w = 0; w < target.width; ++w) {
-      const TenBits x = TfliteSource(w, before.width, target.width, place);
-      const int64_t down = y.place - 1024 * y.low, right = x.place - 1024 * x.low;
-      for (int64_t c = 0; c < before.channels; ++c) {
-        const auto at = [&](int64_t row, int64_t column) {
-          return static_cast<int64_t>(before.Row(row)[std::max<int64_t>(column, 0) * before.channels + c]);
-        };
-        const int64_t low = std::min(x.low, before.width - 1), top = std::min(y.low, before.height - 1);
-        const int64_t bottom = std::max<int64_t>(y.high, 0);
-        const int64_t sum = at(top, low) * (1024 - down) * (1024 - right) + at(bottom, low) * down * (1024 - right) +
-                            at(top, x.high) * (1024 - down) * right + at(bottom, x.high) * down * right;
-        const int64_t value = (sum + (int64_t{1} << 19)) / (int64_t{1} << 20);
-        after.Row(h)[w * before.channels + c] = static_cast<float>(std::min<int64_t>(255, std::max<int64_t>(0, value)));
-      }
-    }
-  }
-  return after;
 }
 
 struct FormulaRow {
@@ -161,14 +121,6 @@ void AddResizeTorch(std::vector<Convention>* list) {
                    kTies, true});
   list->push_back({"PyTorch's area", "PyTorch area", "torch.nn.functional.interpolate(x, (h, w), mode='area')",
                    BlocksOutwards, kTies, true});
-  const std::pair<const char*, Place> tflite[] = {{"TFLite's bilinear on uint8, half_pixel_centers", Place::kHalfPixel},
-                                                  {"TFLite's bilinear on uint8", Place::kAsymmetric},
-                                                  {"TFLite's bilinear on uint8, align_corners", Place::kCorners}};
-  for (const auto& [name, place] : tflite) {
-    list->push_back({name, name, "", [place = place](const Picture& before, const PictureTarget& target) {
-                       return TfliteBytes(before, target, place);
-                     }});
-  }
 }
 
 }  // namespace plumb

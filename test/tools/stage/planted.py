@@ -75,6 +75,65 @@ def corner_linear(x):
     return upper * (1 - down) + lower * down
 
 
+def places(size, to, kind):
+    """Where TensorFlow and XNNPACK look for each target pixel, in float32."""
+    scale = np.float32(size - 1) / np.float32(to - 1) if kind == "corners" else np.float32(size) / np.float32(to)
+    at = np.arange(to, dtype=np.float32) * scale
+    return at + (scale * np.float32(0.5) - np.float32(0.5)) if kind == "centres" else at
+
+
+def xnnpack(kind):
+    """TFLite's default on uint8: weights of 11 bits."""
+    def resize(x):
+        axes = []
+        for size, to in zip(x.shape, SIZE):
+            at = np.clip(places(size, to, kind), 0, size - 1)
+            low = at.astype(np.int64)
+            axes.append((low, np.minimum(low + 1, size - 1), np.rint((at - low) * np.float32(2048)).astype(np.int64)))
+        (top, bottom, down), (left, right, across) = axes
+        whole, across, down = x.astype(np.int64), across[None, :, None], down[:, None, None]
+        upper, lower = (whole[row][:, left] * 2048 + (whole[row][:, right] - whole[row][:, left]) * across
+                        for row in (top, bottom))
+        return ((upper * 2048 + (lower - upper) * down + (1 << 21)) >> 22).astype(np.uint8)
+    return resize
+
+
+def tables(kind):
+    """TensorFlow's bicubic: weights of a table of 1024 steps."""
+    sharpness = -0.5 if kind == "centres" else -0.75
+
+    def weight(v):
+        v = np.abs(v)
+        inner = ((sharpness + 2) * v - (sharpness + 3)) * v * v + 1
+        return np.where(v <= 1, inner, np.where(v < 2, (((v - 5) * v + 8) * v - 4) * sharpness, 0))
+
+    def along(size, to):
+        at = places(size, to, kind).astype(np.float64)
+        first = np.floor(at).astype(int)
+        rest = np.rint((at - first) * 1024) / 1024
+        matrix = np.zeros((to, size))
+        for tap in range(-1, 3):
+            column = np.clip(first + tap, 0, size - 1)
+            inside = (column == first + tap) | (kind != "centres")
+            np.add.at(matrix, (np.arange(to), column), weight(tap - rest) * inside)
+        return matrix / matrix.sum(1, keepdims=True)
+
+    def resize(x):
+        down, across = along(x.shape[0], SIZE[0]), along(x.shape[1], SIZE[1])
+        return np.einsum("yh,hwc,xw->yxc", down, x.astype(np.float64), across, optimize=True).astype(np.float32)
+    return resize
+
+
+def shares(x):
+    """The exact share of each pixel: TensorFlow's area, and OpenCV's."""
+    def along(size, to):
+        begin = np.arange(to)[:, None] * size / to
+        pixel = np.arange(size)[None]
+        return np.clip(np.minimum(pixel + 1, begin + size / to) - np.maximum(pixel, begin), 0, None) * to / size
+    down, across = along(x.shape[0], SIZE[0]), along(x.shape[1], SIZE[1])
+    return np.einsum("yh,hwc,xw->yxc", down, x.astype(np.float64), across, optimize=True).astype(np.float32)
+
+
 def resizes(modules):
     base = pil("BILINEAR") if "PIL" in modules else cv("INTER_AREA")
     table = []
@@ -96,7 +155,10 @@ def resizes(modules):
                   (interpolate(rounded, mode="bicubic", align_corners=True), "bicubic with align_corners=True"),
                   (interpolate(rounded, mode="area"), "PyTorch's area")]
     table += [(lambda x: rounded(corner_linear(x)), "bilinear on pixel corners (TensorFlow 1)"),
-              (lambda x: cut(corner_linear(x)), "bilinear on pixel corners, cut off")]
+              (lambda x: cut(corner_linear(x)), "bilinear on pixel corners, cut off"),
+              (xnnpack("centres"), "TFLite's bilinear on uint8, half_pixel_centers (XNNPACK)"),
+              (xnnpack("left"), "TFLite's bilinear on uint8 (XNNPACK)"),
+              (xnnpack("corners"), "TFLite's bilinear on uint8, align_corners (XNNPACK)")]
     rows = [("resize", base, port, words) for port, words in table]
     if "PIL" in modules and "cv2" in modules:
         rows.append(("resize", cv("INTER_LINEAR"), pil("BILINEAR"), "Pillow's antialiased BILINEAR"))
@@ -118,7 +180,11 @@ def float_resizes(modules):
              (dict(mode="area"), "PyTorch's area"), (dict(mode="nearest"), "here the same as PyTorch's nearest"),
              (dict(mode="nearest-exact"), "INTER_NEAREST_EXACT")]
     rows = [("resize_float", base, interpolate(**options), words) for options, words in table]
-    return rows + [("resize_float", base, corner_linear, "bilinear on pixel corners (TensorFlow 1)")]
+    return rows + [("resize_float", base, corner_linear, "bilinear on pixel corners (TensorFlow 1)"),
+                   ("resize_float", base, tables("left"), "TensorFlow's bicubic on pixel corners"),
+                   ("resize_float", base, tables("centres"), "TensorFlow's bicubic on pixel centres"),
+                   ("resize_float", base, tables("corners"), "TensorFlow's bicubic, align_corners"),
+                   ("resize_float", base, shares, "INTER_AREA")]
 
 
 def crops():
