@@ -13,4 +13,12 @@ std::optional<Answer> ExplainAsIntegerFault(const Question& question) {
   return std::nullopt;
 }
 
+std::optional<Answer> ExplainAsIntegerFactor(const Question& question) {
+  for (size_t output = 0; output < question.record.device.size(); ++output) {
+    std::string cause = NameIntegerFactor(question.scene, question.record, output);
+    if (!cause.empty()) return Answer(std::move(cause));
+  }
+  return std::nullopt;
+}
+
 }  // namespace plumb

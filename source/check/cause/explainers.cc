@@ -76,6 +76,7 @@ const std::vector<Explainer>& AllExplainers() {
       {"block of weights", Says::kCause, ExplainAsBlock},
       {"copied parts", Says::kCause, ExplainAsCopied},
       {"accumulator", Says::kCause, ExplainAsAccumulator},
+      {"integer factor", Says::kCause, ExplainAsIntegerFactor},
       {"divisor", Says::kCause, ExplainAsShortDivisor},
       {"larger function", Says::kCause, ExplainAsLargerFunction},
       {"general", Says::kCause, ExplainAsGeneral},
@@ -160,7 +161,7 @@ void Explainers::Explain(StepRecord* record) {
 }
 
 bool Explainers::NameCause(StepRecord* record) {
-  if (NameNarrow(record)) return true;
+  if (NameNarrow(record) || NameUnbounded(record)) return true;
   constexpr int kMaxSteps = 6;        // a run that is wrong everywhere has one cause for all of it:
   constexpr int kMaxOfOneCause = 48;  // then only what answered before is asked
 
@@ -182,6 +183,17 @@ bool Explainers::NameCause(StepRecord* record) {
     return true;
   }
   return all;
+}
+
+// Integers that a rule gives with one fault need no bound.
+bool Explainers::NameUnbounded(StepRecord* record) {
+  constexpr int kMost = 48;
+  const bool wrong = record->report.verdict == Verdict::kWrong && record->changed.empty();
+  if (!wrong || record->may_be_explained() || ++unbounded_ > kMost) return false;
+  std::optional<Answer> answer = ExplainAsIntegerFault(Ask(*record));
+  if (!answer.has_value()) answer = ExplainAsIntegerFactor(Ask(*record));
+  if (answer.has_value()) Name(*answer, record);
+  return answer.has_value();
 }
 
 bool Explainers::NameNarrow(StepRecord* record) {

@@ -68,6 +68,7 @@ class Explainers {
   // Cause and hints, also in the reasons.
   void Explain(StepRecord* record);
   // Cause by what named another layer of the operator: products in fewer bits. False: none.
+  bool NameUnbounded(StepRecord* record);
   bool NameNarrow(StepRecord* record);
   // The fault of a kernel that gives the integers of a step to the last one, or "".
   std::string NameIntegers(const StepRecord& record) const;
@@ -86,7 +87,7 @@ class Explainers {
   const StepJudge* judge_ = nullptr;
   const WrittenBlobs* written_ = nullptr;
   FusedGroups fused_;
-  int causes_sought_ = 0, more_sought_ = 0;
+  int causes_sought_ = 0, more_sought_ = 0, unbounded_ = 0;
   std::set<std::string> answered_;                       // explainers that named a cause
   std::map<std::string, std::set<std::string>> narrow_;  // by operator, what products in fewer bits were named as
   std::map<std::string, int> excused_;                   // by function
@@ -105,6 +106,7 @@ std::string InOwnAxes(const StepRecord& record, size_t output, std::string text)
 std::optional<Answer> ExplainAsCopied(const Question& question);
 // explain_integer.cc: a kernel's rule with one fault, to the integer.
 std::optional<Answer> ExplainAsIntegerFault(const Question& question);
+std::optional<Answer> ExplainAsIntegerFactor(const Question& question);
 // explain_saturated.cc: 8-bit products that were added in 16 bits.
 std::optional<Answer> ExplainAsSaturated(const Question& question);
 // explain_weights.cc: a product has the weights of another layer.

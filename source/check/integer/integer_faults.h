@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel of integers does wrong, exactly: ONNX Runtime's rule with one thing changed that gives a step's
-// integers to the last one.
+// What a kernel of integers does wrong: a step with one thing changed, whose integers by a rule are those that were
+// written; or what is done with the reals that are quantised.
 #ifndef PLUMB_CHECK_INTEGER_INTEGER_FAULTS_H_
 #define PLUMB_CHECK_INTEGER_INTEGER_FAULTS_H_
 
@@ -11,17 +11,39 @@
 
 namespace plumb {
 
-struct IntegerFault {
-  const char* computed;  // "with rounding half away from zero"
-  const char* says;      // "half to even"
-  // The integers of the product in front of the tail. False: it does not apply.
-  bool (*replay)(const IntegerStep& step, const BlobTable& blobs, std::vector<int64_t>* integers);
+struct StepFault {
+  const char* computed;  // "without the bias"
+  const char* says;      // "with it"
+  // Changes the step. False: it does not apply.
+  bool (*change)(IntegerStep* step, const BlobTable& blobs);
 };
 
-const std::vector<IntegerFault>& IntegerFaults();
+// product_faults.cc, value_faults.cc
+const std::vector<StepFault>& ProductFaults();
+const std::vector<StepFault>& ValueFaults();
 
-// "computed with ...; the graph says ..." of the first that explains the output, which no rule does; "": none.
+// The reals that a QuantizeLinear reads, in steps of its scale, and what it may give.
+struct QuantisedReals {
+  std::vector<double> steps;  // without the zero point
+  int64_t zero = 0, low = 0, high = 0;
+};
+
+struct RealFault {
+  const char* computed;
+  const char* says;
+  // The integer of one real.
+  int64_t (*integer)(const QuantisedReals& reals, double steps);
+};
+
+// real_faults.cc
+const std::vector<RealFault>& RealFaults();
+// "with its values times 1.005", where a factor explains the integers better than 1; "": none does.
+std::string NameRealFactor(const QuantisedReals& reals, const std::vector<int64_t>& device);
+
+// "computed with ...; the graph says ..." of what explains the output, which no rule does, best; "": nothing does.
 std::string NameIntegerFault(const Scene& scene, const StepRecord& record, size_t output);
+// "computed with its scale times 1.005; ...", where a factor of all values explains the output; "": none does.
+std::string NameIntegerFactor(const Scene& scene, const StepRecord& record, size_t output);
 
 }  // namespace plumb
 

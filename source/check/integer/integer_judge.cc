@@ -46,6 +46,7 @@ void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record
     }
     if (found.words.empty()) {
       ruleless_ += found.quantised ? 1 : 0;
+      any = JudgeRuleless(found, &output) || any;
       continue;
     }
     const DType dtype = scene.graph->ModelDType(record->group.outputs[i].blob, DType::kI64);
@@ -66,6 +67,16 @@ void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record
   report.verdict = worst->verdict == Verdict::kNotTested ? Verdict::kAligned : worst->verdict;
   report.reason = worst->reason;
   if (report.verdict == Verdict::kAligned) report.cause.clear();
+}
+
+// Kernels that the subject names follow their rules, or are wrong.
+bool IntegerJudge::JudgeRuleless(const FollowedRule& found, OutputReport* output) const {
+  if (*declared_ == 0 || !found.ruled || output->verdict > Verdict::kGrey) return false;
+  output->verdict = Verdict::kWrong;
+  output->reason = fmt::format("{} of {} integers differ from those of {}; no rule of LiteRT's kernels gives all",
+                               found.differing, output->shape.NumElements(), found.nearest);
+  output->excess = output->rms_excess = INFINITY;
+  return true;
 }
 
 std::vector<size_t> IntegerJudge::Suspects(const RunReport& report) const {

@@ -43,6 +43,8 @@ class IntegerJudge {
     FollowedRule by;
     DType dtype = DType::kI64;  // of the model's integers: kernels of other widths are others
   };
+  // Whether the output, which follows no rule, is wrong for that.
+  bool JudgeRuleless(const FollowedRule& found, OutputReport* output) const;
   std::string ChosenOf(const Followed& followed) const;
   const char* declared_ = "";  // with what the words begin of the rules of the kernels that the subject names
 

@@ -87,26 +87,6 @@ std::optional<CutGroup> PartOf(const std::vector<IntegerRule>& family, const Sce
   }
 }
 
-// The blob of the QuantizeLinear whose integers a blob is, moved or not; "": another operator's.
-std::string QuantisedAs(const LayerGroup& group, std::string blob) {
-  for (int maker = MakerIn(group, blob); maker >= 0; maker = MakerIn(group, blob)) {
-    const Layer& layer = *group.members[static_cast<size_t>(maker)];
-    if (layer.kind == OpKind::kPlumbQuantizeLinear) return blob;
-    if (!GetOp(layer.kind).moves_data_only || layer.inputs.empty()) break;
-    blob = layer.inputs[0];
-  }
-  return "";
-}
-
-// The output that follows from the integers of the blob.
-Result<Tensor> Moved(const Scene& scene, const StepRecord& record, const std::string& blob, const std::string& output,
-                     const Tensor& integers) {
-  if (blob == output) return integers;
-  const CutGroup part = CutTo(record.group, record.inputs, {output}, {{blob, integers}});
-  PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayValues(part.group, part.inputs, *scene.blobs));
-  return replay.values[0];
-}
-
 }  // namespace
 
 bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole) {
@@ -130,9 +110,33 @@ const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite) {
   };
   static const std::vector<IntegerRule> litert = join({TfliteRules(), TfliteElementRules(), TfliteSoftmaxRules(),
                                                        TfliteResizeRules(), XnnpackRules(), XnnpackResizeRules()});
-  static const std::vector<IntegerRule> onnx = join({OnnxRuntimeRules(), litert});
+  const auto others = [&] {
+    std::vector<IntegerRule> all = join({OnnxRuntimeRules(), litert});
+    all.erase(std::remove_if(all.begin(), all.end(), [](const IntegerRule& rule) { return rule.of_tflite; }),
+              all.end());
+    return all;
+  };
+  static const std::vector<IntegerRule> onnx = others();
   static const std::vector<IntegerRule> tflite = join({litert, OnnxRuntimeRules()});
   return of_tflite ? tflite : onnx;
+}
+
+std::string QuantisedAs(const LayerGroup& group, std::string blob) {
+  for (int maker = MakerIn(group, blob); maker >= 0; maker = MakerIn(group, blob)) {
+    const Layer& layer = *group.members[static_cast<size_t>(maker)];
+    if (layer.kind == OpKind::kPlumbQuantizeLinear) return blob;
+    if (!GetOp(layer.kind).moves_data_only || layer.inputs.empty()) break;
+    blob = layer.inputs[0];
+  }
+  return "";
+}
+
+Result<Tensor> MovedIntegers(const Scene& scene, const StepRecord& record, const std::string& blob,
+                             const std::string& output, const Tensor& integers) {
+  if (blob == output) return integers;
+  const CutGroup part = CutTo(record.group, record.inputs, {output}, {{blob, integers}});
+  PLUMB_ASSIGN_OR_RETURN(const ReplayResult replay, ReplayValues(part.group, part.inputs, *scene.blobs));
+  return replay.values[0];
 }
 
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output) {
@@ -150,11 +154,12 @@ FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_
     const std::optional<CutGroup> part = PartOf(family, scene, record, blob, &missing);
     if (!part.has_value()) continue;
     ByEach(AllIntegerRules(of_tflite), scene, *part, blob, [&](const char* words, const Tensor& integers) {
-      const auto moved = Moved(scene, record, blob, written, integers);
+      const auto moved = MovedIntegers(scene, record, blob, written, integers);
       if (!moved.ok()) return true;
       const int64_t differing = CountDiffering(*moved, device);
       const bool nearer = found.nearest.empty() || differing < found.differing;
       if (nearer && IsOwn(words, of_tflite)) found.nearest = words, found.differing = differing;
+      found.ruled = found.ruled || BeginsWith(words, "TFLite") || BeginsWith(words, "XNNPACK");
       if (differing == 0) found.words.emplace_back(words);
       return differing != 0 || of_tflite;  // of others the first one is taken
     });

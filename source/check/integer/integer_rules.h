@@ -18,6 +18,7 @@ struct IntegerRule {
   // The operator's integers, in front of the tail. False: the rule does not apply to the step, or says nothing of
   // numbers of this size. `integers` has an element for each of the result.
   bool (*replay)(const IntegerStep& step, std::vector<int64_t>* integers);
+  bool of_tflite = false;  // only of a .tflite file: elsewhere it would be a fault
 };
 
 // onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, tflite_softmax_rules.cc, xnnpack_rules.cc,
@@ -37,12 +38,19 @@ bool IsOfTflite(const Graph& graph);
 // The rules that an output follows, and of the model's own runtime's and f32's that which comes nearest.
 struct FollowedRule {
   bool quantised = false;          // by the step; else no rule is asked
+  bool ruled = false;              // a rule of LiteRT's kernels says something of it
   std::vector<std::string> words;  // none; or several, which give the same integers here
   std::string behind;              // tensors that the subject has not and the rules made
   std::string nearest;             // "": none of them says anything of it
   int64_t differing = 0;           // integers that are not the nearest one's
 };
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output);
+
+// The blob of the QuantizeLinear whose integers a blob is, moved or not; "": another operator's.
+std::string QuantisedAs(const LayerGroup& group, std::string blob);
+// The output that follows from the integers of the blob.
+Result<Tensor> MovedIntegers(const Scene& scene, const StepRecord& record, const std::string& blob,
+                             const std::string& output, const Tensor& integers);
 
 // What several families compute alike: a product's sum times f32(f32(x_scale * w_scale) / y_scale), to an even half.
 bool RequantisedInF32(const IntegerStep& step, std::vector<int64_t>* integers);

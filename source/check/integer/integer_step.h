@@ -26,8 +26,10 @@ enum class IntegerForm {
   kSquaredDifference,
   kSoftmax,
   kLogSoftmax,
-  kNorm,     // by the root of the sum of squares
-  kElement,  // a function of one value
+  kNorm,        // by the root of the sum of squares
+  kElement,     // a function of one value
+  kRequantise,  // the same values on another grid
+  kJoin,        // several, one behind the other along an axis
   kPRelu,
   kResize
 };
@@ -35,13 +37,14 @@ enum class IntegerForm {
 struct IntegerStep {
   IntegerForm form = IntegerForm::kProduct;
   // kSum, kTimes, kSquaredDifference, kPRelu (the slopes second): both operands, shaped like the result; of softmax,
-  // norms, elements, resizes: the input; of means and kReduceSum: the sums.
+  // norms, elements, resizes, kRequantise: the input; of kJoin: all; of means and kReduceSum: the sums.
   std::vector<IntegerOperand> operands;
   bool subtracts = false;       // kSum: the second
+  int left = -1;                // kSum: so many bits to the left in place of the rule's
   Layer base;                   // kElement, kResize
   int64_t count = 1;            // kMean, kReduceMean, kReduceSum: of each sum
   std::vector<int64_t> counts;  // kWindowMean: of each sum its own
-  int axis = 0;                 // kSoftmax, kLogSoftmax, kNorm
+  int axis = 0;                 // kSoftmax, kLogSoftmax, kNorm, kJoin
   float beta = 1;               // kSoftmax: what the input is multiplied with
   // kProduct: exact sums, the bias included (f64), each times the scale of its channel, i / inner % scales.size().
   Tensor sums;
@@ -52,6 +55,7 @@ struct IntegerStep {
   bool knows_terms = false;
   Layer product;  // with whole weights and a bias of 0
   IntegerOperand x;
+  int64_t weight_zero = 0;
   std::vector<double> bias;  // of each channel; empty: none
 
   Shape shape;  // of the operator's result

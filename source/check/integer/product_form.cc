@@ -65,6 +65,7 @@ Status StepReader::ReadProduct(const Layer& base, const Tensor* bias, const std:
   PLUMB_RETURN_IF_ERROR(ReadWeightScales(base, whole, x[0].scale));
   step_.knows_terms = behind.empty() && base.kind != OpKind::kDeconvolution;  // whose faults are others
   step_.product = plain;
+  step_.weight_zero = whole.zero;
   step_.x = x[0];
   return bias == nullptr ? Status::Ok() : AddBias(*bias);
 }

@@ -132,6 +132,8 @@ Status StepReader::ReadForm(const Layer& base) {
     case OpKind::kLeakyRelu: return ReadOfOne(base, IntegerForm::kElement);
     case OpKind::kPReLU: return ReadPRelu(base);
     case OpKind::kWhere: return ReadSelectedPRelu(base);
+    case OpKind::kPlumbDequantizeLinear: return ReadRequantised(base);
+    case OpKind::kConcat: return ReadJoined(base);
     case OpKind::kUpsample:
     case OpKind::kPlumbResize: return ReadOfOne(base, IntegerForm::kResize);
     default: return ReadSumForm(base);

@@ -73,6 +73,8 @@ class StepReader {
   Status ReadSoftmax(const Layer& base, IntegerForm form);
   // x / max(sqrt(sum of x x along an axis), constant).
   Status ReadNorm(const Layer& base);
+  Status ReadRequantised(const Layer& dequantize);
+  Status ReadJoined(const Layer& base);
   // (a - b)(a - b).
   Status ReadSquaredDifference(const Layer& base);
 

@@ -44,6 +44,57 @@ bool ProductOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
   return step.high - step.low > 255 && ProductInFixedPoint<RoundedByFifteenBits>(step, integers);
 }
 
+// FULLY_CONNECTED by the reference kernel, of 16 bits by any.
+bool ProductInF64(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const bool matrix = step.product.kind == OpKind::kMatMul || step.product.kind == OpKind::kInnerProduct;
+  if (!matrix || step.exact_scales.size() != step.scales.size()) return false;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double factor =
+        step.exact_scales[step.scale_index(static_cast<int64_t>(i))] / static_cast<double>(step.scale);
+    const double steps = std::round(step.sums.data<double>()[i] * factor);
+    if (!(std::fabs(steps) <= kLargestSum)) return false;
+    (*integers)[i] = step.Limited(static_cast<int64_t>(steps));
+  }
+  return true;
+}
+
+// QUANTIZE from integers, RELU.
+template <Multiply kMultiply>
+bool RequantisedInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const FixedFactor factor = FixedFactorOf(static_cast<double>(x.scale) / static_cast<double>(step.scale));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double value = x.whole.data<double>()[i];
+    int64_t whole = 0;
+    if (!(std::fabs(value) <= static_cast<double>(kInt32Max)) ||
+        !kMultiply(static_cast<int64_t>(value), factor, &whole))
+      return false;
+    (*integers)[i] = step.Limited(whole);
+  }
+  return true;
+}
+
+// CONCATENATION of u8, part by part: q scale + bias, where the grids differ.
+bool JoinedInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const float inverse = 1 / step.scale;
+  const int64_t whole = step.shape.CountFrom(step.axis), outer = step.shape.Count(0, step.axis);
+  int64_t offset = 0;
+  for (const IntegerOperand& part : step.operands) {
+    const float scale = part.scale * inverse, bias = static_cast<float>(-part.zero) * scale;
+    const bool same = part.scale == step.scale && part.zero == step.zero;
+    const int64_t run = part.whole.shape().CountFrom(step.axis);
+    for (int64_t i = 0; i < outer * run; ++i) {
+      const double value = part.whole.data<double>()[i];
+      const float product = static_cast<float>(value + static_cast<double>(part.zero)) * scale;
+      const float steps = same ? static_cast<float>(value) : std::round(product + bias);
+      if (!(std::fabs(steps) < 0x1p31f)) return false;
+      (*integers)[static_cast<size_t>(i / run * whole + offset + i % run)] = step.Limited(static_cast<int64_t>(steps));
+    }
+    offset += run;
+  }
+  return offset == whole;
+}
+
 // MUL.
 template <Multiply kMultiply>
 bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
@@ -64,7 +115,7 @@ bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) 
 template <Multiply kMultiply>
 bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand &a = step.operands[0], &b = step.operands[1];
-  const int left = step.high - step.low > 255 ? 15 : 20;
+  const int left = step.left >= 0 ? step.left : step.high - step.low > 255 ? 15 : 20;
   const double twice = 2 * static_cast<double>(std::max(a.scale, b.scale));
   const FixedFactor of_a = FixedFactorOf(static_cast<double>(a.scale) / twice),
                     of_b = FixedFactorOf(static_cast<double>(b.scale) / twice),
@@ -178,6 +229,13 @@ std::vector<IntegerRule> TfliteRules() {
       {IntegerForm::kProduct, "TFLite's rule of 16 bits (a factor of 15 bits, halves up)", ProductOf16Bits},
       {IntegerForm::kProduct, "TFLite's rule of one rounding (a factor of 31 bits, halves up)",
        ProductInFixedPoint<RoundedOnce>},
+      {IntegerForm::kProduct, "TFLite's rule in f64 (the sum times an f64 scale, halves away from zero)", ProductInF64,
+       true},
+      {IntegerForm::kRequantise, "TFLite's rule for requantisation (a factor of 31 bits, rounded twice)",
+       RequantisedInFixedPoint<RoundedTwice>},
+      {IntegerForm::kRequantise, "TFLite's optimised rule for requantisation (31 bits, rounded twice, halves up)",
+       RequantisedInFixedPoint<RoundedUpTwice>},
+      {IntegerForm::kJoin, "TFLite's rule for CONCATENATION (f32 scales, halves away from zero)", JoinedInF32},
       {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint<RoundedTwice>},
       {IntegerForm::kSum, "TFLite's optimised rule for sums of 16 bits (operands rounded once, the sum twice)",
        SumOf16Bits},

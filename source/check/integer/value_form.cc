@@ -5,6 +5,7 @@
 #include "check/integer/cut_group.h"
 #include "check/integer/step_reader.h"
 #include "op/binary.h"
+#include "op/concat.h"
 #include "op/pooling.h"
 #include "op/reduce.h"
 #include "op/softmax.h"
@@ -167,6 +168,23 @@ Status StepReader::ReadNorm(const Layer& base) {
   PLUMB_ASSIGN_OR_RETURN(step_.operands, sources_.Take({x}));
   PLUMB_ASSIGN_OR_RETURN(step_.axis, NormalizeAxis(p.axes[0], step_.shape.rank()));
   step_.form = IntegerForm::kNorm;
+  return Status::Ok();
+}
+
+Status StepReader::ReadRequantised(const Layer& dequantize) {
+  PLUMB_ASSIGN_OR_RETURN(step_.operands, sources_.Take({dequantize.outputs[0]}));
+  step_.form = IntegerForm::kRequantise;
+  return Status::Ok();
+}
+
+Status StepReader::ReadJoined(const Layer& base) {
+  PLUMB_ASSIGN_OR_RETURN(step_.axis, NormalizeAxis(ParamOf<ConcatParam>(base).axis, step_.shape.rank()));
+  for (const std::string& blob : base.inputs) {
+    if (!scene_.blobs->at(blob).value.empty()) return Status::NotSupported("a constant part");
+    PLUMB_ASSIGN_OR_RETURN(std::vector<IntegerOperand> read, sources_.Take({blob}));
+    step_.operands.push_back(std::move(read[0]));
+  }
+  step_.form = IntegerForm::kJoin;
   return Status::Ok();
 }
 

@@ -75,6 +75,20 @@ bool XnnpackLeakyRelu(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
+// Between grids: the ratio as an integer of 2^-8, halves up.
+bool XnnpackConvert(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const float ratio = x.scale / step.scale;
+  if (!(ratio < 0x1p20f) || step.high - step.low != 255) return false;
+  const auto factor = static_cast<int64_t>(std::nearbyint(256 * ratio));
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double value = x.whole.data<double>()[i];
+    if (!(std::fabs(value) <= 65535)) return false;
+    (*integers)[i] = step.Limited((static_cast<int64_t>(value) * factor + 128) >> 8);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<IntegerRule> XnnpackRules() {
@@ -86,6 +100,7 @@ std::vector<IntegerRule> XnnpackRules() {
       {IntegerForm::kReduceSum, "XNNPACK's rule for SUM (an exact sum times an f32 scale, half to even)", MeanInF32},
       {IntegerForm::kElement, "XNNPACK's rule for sigmoid and tanh (a table of the f32 function, half to even)",
        XnnpackTable},
+      {IntegerForm::kRequantise, "XNNPACK's rule for requantisation (a factor of 8 bits, halves up)", XnnpackConvert},
       {IntegerForm::kElement, "XNNPACK's rule for leaky ReLU (factors of 8 bits, halves up)", XnnpackLeakyRelu},
   };
 }

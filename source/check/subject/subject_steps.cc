@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "op/core/op.h"
+
 namespace plumb {
 namespace {
 
@@ -74,6 +76,15 @@ class ConeFinder {
     return true;
   }
 
+  // A DequantizeLinear, or what moves what one reads or makes: each reader of a quantised tensor is a step of its own.
+  bool HandsOnIntegers(const Layer& layer) const {
+    if (layer.kind == OpKind::kPlumbDequantizeLinear) return true;
+    if (!GetOp(layer.kind).moves_data_only || layer.inputs.empty()) return false;
+    const auto maker = producer_.find(layer.inputs[0]);
+    const bool of_reals = maker != producer_.end() && LayerAt(maker->second).kind == OpKind::kPlumbDequantizeLinear;
+    return of_reals || !IsFloat(blobs_.at(layer.inputs[0]).dtype);
+  }
+
   void Merge(std::vector<std::set<int>>* sets) const {
     std::map<int, size_t> owner;  // layer -> the set that has it
     std::vector<std::set<int>> merged;
@@ -82,7 +93,7 @@ class ConeFinder {
       std::set<size_t> joined;
       for (int member : members) {
         const auto it = owner.find(member);
-        if (it != owner.end()) joined.insert(it->second);
+        if (it != owner.end() && !HandsOnIntegers(LayerAt(member))) joined.insert(it->second);
       }
       for (size_t s : joined) all.insert(merged[s].begin(), merged[s].end());
       if (!joined.empty() && !ReadsOnlyEarlier(all)) {

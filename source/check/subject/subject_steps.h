@@ -21,7 +21,7 @@ struct Cone {
 
 // In execution order; every layer that runs at all stands in one of them at least. Layers whose values follow from the
 // shapes alone are left out, as in a network. Two cones that share layers become one when that changes no layer's
-// inputs.
+// inputs, and they share more than a DequantizeLinear and what moves its values.
 std::vector<Cone> FindCones(const Graph& graph, const BlobTable& blobs,
                             const std::function<bool(const std::string&)>& known);
 

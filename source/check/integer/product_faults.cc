@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of sums of products: of their input, weights, padding, biases, scales and sums.
+#include <algorithm>
+#include <cmath>
+
+#include "check/integer/integer_faults.h"
+#include "check/numbers/replay.h"
+
+namespace plumb {
+namespace {
+
+using Channel = size_t;
+
+bool IsProductStep(const IntegerStep& step) { return step.form == IntegerForm::kProduct; }
+
+// f of each sum, which has a channel, in a copy.
+template <class F>
+bool WithSums(IntegerStep* step, F f) {
+  auto sums = IsProductStep(*step) ? step->sums.Clone() : Result<Tensor>(Status::NotSupported(""));
+  if (!sums.ok()) return false;
+  for (int64_t i = 0; i < sums->NumElements(); ++i)
+    sums->data<double>()[i] = f(sums->data<double>()[i], step->scale_index(i));
+  step->sums = std::move(*sums);
+  return true;
+}
+
+double Saturated16(double sum) { return std::clamp(sum, -32768.0, 32767.0); }
+double Wrapped16(double sum) {
+  if (!(std::fabs(sum) < 0x1p52)) return sum;
+  return static_cast<double>(static_cast<int16_t>(static_cast<uint64_t>(static_cast<int64_t>(sum)) & 0xffff));
+}
+
+// Sums of 16 bits, the bias among them or added behind.
+template <double (*kNarrow)(double)>
+bool ShortSum(IntegerStep* step, const BlobTable&) {
+  return WithSums(step, [](double sum, Channel) { return kNarrow(sum); });
+}
+
+template <double (*kNarrow)(double)>
+bool ShortSumInFrontOfBias(IntegerStep* step, const BlobTable&) {
+  return !step->bias.empty() &&
+         WithSums(step, [step](double sum, Channel c) { return kNarrow(sum - step->bias[c]) + step->bias[c]; });
+}
+
+// Each channel's bias exchanged for another.
+template <class F>
+bool WithBias(IntegerStep* step, F bias_of) {
+  return !step->bias.empty() &&
+         WithSums(step, [&](double sum, Channel c) { return sum - step->bias[c] + bias_of(step->bias, c); });
+}
+
+template <int kTimes2, int kBy2>
+bool BiasTimes(IntegerStep* step, const BlobTable&) {
+  return WithBias(step,
+                  [](const std::vector<double>& bias, Channel c) { return std::floor(bias[c] * kTimes2 / kBy2); });
+}
+
+template <int kBy>
+bool BiasOfNeighbour(IntegerStep* step, const BlobTable&) {
+  return WithBias(step, [](const std::vector<double>& bias, Channel c) {
+    return bias[(c + bias.size() + static_cast<size_t>(kBy + 1) - 1) % bias.size()];
+  });
+}
+
+bool BiasInReverse(IntegerStep* step, const BlobTable&) {
+  return WithBias(step, [](const std::vector<double>& bias, Channel c) { return bias[bias.size() - 1 - c]; });
+}
+
+bool BiasOfFirst(IntegerStep* step, const BlobTable&) {
+  return WithBias(step, [](const std::vector<double>& bias, Channel) { return bias[0]; });
+}
+
+bool BiasOf8Bits(IntegerStep* step, const BlobTable&) {
+  return WithBias(step, [](const std::vector<double>& bias, Channel c) {
+    return static_cast<double>(static_cast<int8_t>(static_cast<int64_t>(bias[c]) & 0xff));
+  });
+}
+
+// Each channel's scale exchanged for another.
+template <class F>
+bool WithScales(IntegerStep* step, F scale_of) {
+  const std::vector<float> scales = step->scales;
+  const std::vector<double> exact = step->exact_scales;
+  if (!IsProductStep(*step) || scales.size() < 2) return false;
+  for (size_t c = 0; c < scales.size(); ++c) step->scales[c] = static_cast<float>(scale_of(scales, c));
+  for (size_t c = 0; c < exact.size(); ++c) step->exact_scales[c] = static_cast<double>(scale_of(exact, c));
+  return true;
+}
+
+template <int kBy>
+bool ScaleOfNeighbour(IntegerStep* step, const BlobTable&) {
+  return WithScales(step, [](const auto& scales, Channel c) {
+    return scales[(c + scales.size() + static_cast<size_t>(kBy + 1) - 1) % scales.size()];
+  });
+}
+
+bool ScaleOfFirst(IntegerStep* step, const BlobTable&) {
+  return WithScales(step, [](const auto& scales, Channel) { return scales[0]; });
+}
+
+bool ScalesInReverse(IntegerStep* step, const BlobTable&) {
+  return WithScales(step, [](const auto& scales, Channel c) { return scales[scales.size() - 1 - c]; });
+}
+
+bool LargestScale(IntegerStep* step, const BlobTable&) {
+  return WithScales(step, [](const auto& scales, Channel) { return *std::max_element(scales.begin(), scales.end()); });
+}
+
+bool MeanScale(IntegerStep* step, const BlobTable&) {
+  return WithScales(step, [](const auto& scales, Channel) {
+    auto sum = scales[0] - scales[0];
+    for (const auto scale : scales) sum += scale;
+    return sum / static_cast<decltype(sum)>(scales.size());
+  });
+}
+
+bool LastScaleLost(IntegerStep* step, const BlobTable&) {
+  return WithScales(step, [](const auto& scales, Channel c) { return scales[c + 1 == scales.size() ? 0 : c]; });
+}
+
+// The sums over another input or other weights.
+bool SumAnew(IntegerStep* step, const BlobTable& blobs) {
+  LayerGroup group;
+  group.members = {&step->product};
+  group.inputs = {{0, 0, step->product.inputs[0]}};
+  group.outputs = {{0, 0, step->product.outputs[0]}};
+  auto replay = ReplayValues(group, {step->x.whole}, blobs);
+  if (!replay.ok() || replay->values[0].dtype() != DType::kF64 ||
+      replay->values[0].NumElements() != step->sums.NumElements())
+    return false;
+  step->sums = std::move(replay->values[0]);
+  return step->bias.empty() || WithSums(step, [step](double sum, Channel c) { return sum + step->bias[c]; });
+}
+
+// f of each integer of the input as the file holds it; padding is left at its zero point.
+template <class F>
+bool WithInput(IntegerStep* step, const BlobTable& blobs, F f) {
+  auto x = step->knows_terms ? step->x.whole.Clone() : Result<Tensor>(Status::NotSupported(""));
+  if (!x.ok()) return false;
+  const auto zero = static_cast<double>(step->x.zero);
+  for (int64_t i = 0; i < x->NumElements(); ++i) x->data<double>()[i] = f(x->data<double>()[i] + zero) - zero;
+  step->x.whole = std::move(*x);
+  return SumAnew(step, blobs);
+}
+
+bool ZeroOfInputLost(IntegerStep* step, const BlobTable& blobs) {
+  const auto zero = static_cast<double>(step->x.zero);
+  return zero != 0 && WithInput(step, blobs, [zero](double q) { return q + zero; });
+}
+
+template <int kBy>
+bool ZeroOfInputOff(IntegerStep* step, const BlobTable& blobs) {
+  return WithInput(step, blobs, [](double q) { return q - kBy; });
+}
+
+bool OtherSignOfInput(IntegerStep* step, const BlobTable& blobs) {
+  return WithInput(step, blobs, [](double q) { return q > 127 ? q - 256 : q < 0 ? q + 256 : q; });
+}
+
+bool InputOf7Bits(IntegerStep* step, const BlobTable& blobs) {
+  return WithInput(step, blobs, [](double q) { return 2 * std::floor(q / 2); });
+}
+
+// The sums of all weights, of each channel; empty: not known.
+std::vector<double> SumsOfWeights(const IntegerStep& step) {
+  const Tensor* weight = step.knows_terms ? step.product.Resource("weight") : nullptr;
+  if (weight == nullptr || step.product.kind == OpKind::kMatMul || weight->NumElements() == 0) return {};
+  const auto channels = static_cast<size_t>(weight->shape()[0]);
+  std::vector<double> all(channels, 0);
+  for (int64_t i = 0; i < weight->NumElements(); ++i)
+    all[static_cast<size_t>(i) / (static_cast<size_t>(weight->NumElements()) / channels)] += weight->ValueAt(i);
+  return all;
+}
+
+// The same in padding, which holds the zero point that the graph says.
+template <int kBy>
+bool ZeroOfInputOffPadded(IntegerStep* step, const BlobTable&) {
+  const std::vector<double> all = SumsOfWeights(*step);
+  return !all.empty() && WithSums(step, [&](double sum, Channel c) { return sum - kBy * all[c % all.size()]; });
+}
+
+// What padding adds that is `value` in place of the zero point: the weights outside of the input times the difference.
+bool PaddedBy(IntegerStep* step, const BlobTable& blobs, double value) {
+  const double off = value - static_cast<double>(step->x.zero);
+  const std::vector<double> all = SumsOfWeights(*step);
+  IntegerStep ones = *step;
+  if (all.empty() || off == 0) return false;
+  auto x = Tensor::Create(DType::kF64, step->x.whole.shape());
+  if (!x.ok()) return false;
+  std::fill_n(x->data<double>(), x->NumElements(), 1.0);
+  ones.x.whole = std::move(*x);
+  ones.bias.clear();
+  if (!SumAnew(&ones, blobs)) return false;
+  int64_t i = 0;
+  return WithSums(
+      step, [&](double sum, Channel c) { return sum + off * (all[c % all.size()] - ones.sums.data<double>()[i++]); });
+}
+
+bool PaddedByZero(IntegerStep* step, const BlobTable& blobs) { return PaddedBy(step, blobs, 0); }
+bool PaddedByLowest(IntegerStep* step, const BlobTable& blobs) {
+  return PaddedBy(step, blobs, step->x.zero < 0 || step->low < 0 ? -128 : 0);
+}
+
+// The weights, changed; f gets the tensor, its flat index and the integer as the file holds it.
+template <class F>
+bool WithWeights(IntegerStep* step, const BlobTable& blobs, F f) {
+  const Tensor* weight = step->knows_terms ? step->product.Resource("weight") : nullptr;
+  if (weight == nullptr || weight->dtype() != DType::kF32) return false;
+  auto changed = weight->Clone();
+  if (!changed.ok()) return false;
+  const auto zero = static_cast<float>(step->weight_zero);
+  for (int64_t i = 0; i < changed->NumElements(); ++i)
+    changed->data<float>()[i] = f(*weight, i, weight->data<float>()[i] + zero) - zero;
+  step->product.resources["weight"] = std::move(*changed);
+  return SumAnew(step, blobs);
+}
+
+template <int kBy>
+bool ZeroOfWeightsOff(IntegerStep* step, const BlobTable& blobs) {
+  return WithWeights(step, blobs, [](const Tensor&, int64_t, float q) { return q - kBy; });
+}
+
+bool ZeroOfWeightsLost(IntegerStep* step, const BlobTable& blobs) {
+  const auto zero = static_cast<float>(step->weight_zero);
+  return zero != 0 && WithWeights(step, blobs, [zero](const Tensor&, int64_t, float q) { return q + zero; });
+}
+
+template <int kBits>
+bool WeightsOfBits(IntegerStep* step, const BlobTable& blobs) {
+  constexpr float kStep = 1 << (8 - kBits);
+  return WithWeights(step, blobs, [](const Tensor&, int64_t, float q) { return kStep * std::floor(q / kStep); });
+}
+
+bool OtherSignOfWeights(IntegerStep* step, const BlobTable& blobs) {
+  return WithWeights(step, blobs, [](const Tensor&, int64_t, float q) { return q >= 0 ? q - 128 : q + 128; });
+}
+
+// The weight at another place of the kernel's last two axes.
+template <bool kRows, bool kColumns>
+bool Mirrored(IntegerStep* step, const BlobTable& blobs) {
+  const Tensor* weight = step->product.Resource("weight");
+  if (weight == nullptr || weight->shape().rank() < 4) return false;
+  const int64_t rows = weight->shape()[2], columns = weight->shape()[3];
+  const auto zero = static_cast<float>(step->weight_zero);
+  return WithWeights(step, blobs, [&](const Tensor& w, int64_t i, float) {
+    const int64_t row = i / columns % rows, column = i % columns;
+    const int64_t to = (kRows ? rows - 1 - row : row) * columns + (kColumns ? columns - 1 - column : column);
+    return w.data<float>()[i - row * columns - column + to] + zero;
+  });
+}
+
+// One place of the kernel, which counts for nothing.
+template <bool kFirst>
+bool TapLost(IntegerStep* step, const BlobTable& blobs) {
+  const Tensor* weight = step->product.Resource("weight");
+  if (weight == nullptr || weight->shape().rank() < 4) return false;
+  const int64_t taps = weight->shape().CountFrom(2);
+  const auto zero = static_cast<float>(step->weight_zero);
+  return taps > 1 && WithWeights(step, blobs, [&](const Tensor&, int64_t i, float q) {
+           return i % taps == (kFirst ? 0 : taps - 1) ? zero : q;
+         });
+}
+
+// Each channel's weights are those of the one before.
+bool WeightsOfNeighbour(IntegerStep* step, const BlobTable& blobs) {
+  const Tensor* weight = step->product.Resource("weight");
+  if (weight == nullptr || step->product.kind == OpKind::kMatMul) return false;
+  const int64_t all = weight->NumElements(), each = weight->shape().CountFrom(1);
+  const auto zero = static_cast<float>(step->weight_zero);
+  return WithWeights(step, blobs,
+                     [&](const Tensor& w, int64_t i, float) { return w.data<float>()[(i + all - each) % all] + zero; });
+}
+
+// Of a matrix: the last terms of each sum.
+template <int kTerms>
+bool TermsLost(IntegerStep* step, const BlobTable& blobs) {
+  const Tensor* weight = step->product.Resource("weight");
+  if (weight == nullptr || weight->shape().rank() != 2) return false;
+  const bool columns = step->product.kind == OpKind::kMatMul;
+  const int64_t width = weight->shape()[1], terms = columns ? weight->shape()[0] : width;
+  const auto zero = static_cast<float>(step->weight_zero);
+  return WithWeights(step, blobs, [&](const Tensor&, int64_t i, float q) {
+    return (columns ? i / width : i % width) >= terms - kTerms ? zero : q;
+  });
+}
+
+}  // namespace
+
+const std::vector<StepFault>& ProductFaults() {
+  static const auto* faults = new std::vector<StepFault>{
+      {"with sums that saturate at 16 bits", "exact sums", ShortSum<Saturated16>},
+      {"with sums that saturate at 16 bits", "exact sums", ShortSumInFrontOfBias<Saturated16>},
+      {"with sums that wrap at 16 bits", "exact sums", ShortSum<Wrapped16>},
+      {"with sums that wrap at 16 bits", "exact sums", ShortSumInFrontOfBias<Wrapped16>},
+      {"without the bias", "with it", BiasTimes<0, 1>},
+      {"with its bias twice", "once", BiasTimes<2, 1>},
+      {"with half of its bias", "all", BiasTimes<1, 2>},
+      {"with its bias eight times", "once", BiasTimes<8, 1>},
+      {"with its bias of another sign", "its own", BiasTimes<-1, 1>},
+      {"with the i32 bias of the channel before", "its own", BiasOfNeighbour<-1>},
+      {"with the i32 bias of the channel behind", "its own", BiasOfNeighbour<1>},
+      {"with the biases of the channels in reverse", "in order", BiasInReverse},
+      {"with the bias of the first channel for all", "its own", BiasOfFirst},
+      {"with the lowest 8 bits of its bias", "all 32", BiasOf8Bits},
+      {"with the scale of the first channel for all", "its own", ScaleOfFirst},
+      {"with the scale of the channel before", "its own", ScaleOfNeighbour<-1>},
+      {"with the scale of the channel behind", "its own", ScaleOfNeighbour<1>},
+      {"with the scales of the channels in reverse", "in order", ScalesInReverse},
+      {"with the largest scale of all channels", "its own", LargestScale},
+      {"with the mean of the channels' scales", "its own", MeanScale},
+      {"with the scale of the first channel for the last", "its own", LastScaleLost},
+      {"without the zero point of the input", "with it", ZeroOfInputLost},
+      {"with the zero point of the input and one more", "the zero point", ZeroOfInputOff<1>},
+      {"with the zero point of the input less one", "the zero point", ZeroOfInputOff<-1>},
+      {"with the zero point of the input and one more", "the zero point", ZeroOfInputOffPadded<1>},
+      {"with the zero point of the input less one", "the zero point", ZeroOfInputOffPadded<-1>},
+      {"without the zero point of the weights", "with it", ZeroOfWeightsLost},
+      {"with the zero point of the weights and one more", "the zero point", ZeroOfWeightsOff<1>},
+      {"with the zero point of the weights less one", "the zero point", ZeroOfWeightsOff<-1>},
+      {"with its input's bits taken with the other sign", "as they are", OtherSignOfInput},
+      {"with an input of 7 bits", "of 8", InputOf7Bits},
+      {"with padding by the integer 0", "by the zero point", PaddedByZero},
+      {"with padding by the lowest integer", "by the zero point", PaddedByLowest},
+      {"with weights of 7 bits", "of 8", WeightsOfBits<7>},
+      {"with weights of 4 bits", "of 8", WeightsOfBits<4>},
+      {"with its weights' bits taken with the other sign", "as they are", OtherSignOfWeights},
+      {"with the weights of the channel before", "its own", WeightsOfNeighbour},
+      {"with the rows of the kernel upside down", "in order", Mirrored<true, false>},
+      {"with the columns of the kernel mirrored", "in order", Mirrored<false, true>},
+      {"with the kernel turned by 180 degrees", "as it is", Mirrored<true, true>},
+      {"without the first tap of the kernel", "all weights", TapLost<true>},
+      {"without the last tap of the kernel", "all weights", TapLost<false>},
+      {"without the last 4 terms of each sum", "all terms", TermsLost<4>},
+      {"without the last term of each sum", "all terms", TermsLost<1>},
+  };
+  return *faults;
+}
+
+}  // namespace plumb

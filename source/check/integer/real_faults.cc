@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done wrong with the reals that are quantised, whatever made them: roundings, zero points, limits, a factor.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "check/integer/integer_faults.h"
+
+namespace plumb {
+namespace {
+
+int64_t Limited(const QuantisedReals& reals, double rounded, int64_t zero) {
+  return std::clamp(static_cast<int64_t>(rounded) + zero, reals.low, reals.high);
+}
+
+double Even(double v) { return std::nearbyint(v); }
+double HalfUp(double v) { return std::floor(v + 0.5); }
+double HalfDown(double v) { return std::ceil(v - 0.5); }
+
+template <double (*kRound)(double)>
+int64_t RoundedBy(const QuantisedReals& reals, double v) {
+  return Limited(reals, kRound(v), reals.zero);
+}
+
+double Towards0(double v) { return std::trunc(v); }
+double Down(double v) { return std::floor(v); }
+double Up(double v) { return std::ceil(v); }
+double Away(double v) { return std::round(v); }
+
+int64_t ZeroLost(const QuantisedReals& reals, double v) { return Limited(reals, Even(v), 0); }
+int64_t ZeroNegated(const QuantisedReals& reals, double v) { return Limited(reals, Even(v), -reals.zero); }
+template <int kBy>
+int64_t ZeroOff(const QuantisedReals& reals, double v) {
+  return Limited(reals, Even(v), reals.zero + kBy);
+}
+
+int64_t Wraps(const QuantisedReals& reals, double v) {
+  const int64_t range = reals.high - reals.low + 1, off = static_cast<int64_t>(Even(v)) + reals.zero - reals.low;
+  return (off % range + range) % range + reals.low;
+}
+
+}  // namespace
+
+const std::vector<RealFault>& RealFaults() {
+  static const auto* faults = new std::vector<RealFault>{
+      {"with rounding half away from zero", "half to even", RoundedBy<Away>},
+      {"with rounding half up", "half to even", RoundedBy<HalfUp>},
+      {"with rounding half down", "half to even", RoundedBy<HalfDown>},
+      {"with rounding towards zero", "half to even", RoundedBy<Towards0>},
+      {"with rounding down", "half to even", RoundedBy<Down>},
+      {"with rounding up", "half to even", RoundedBy<Up>},
+      {"without the zero point of the result", "with it", ZeroLost},
+      {"with the zero point of the result and one more", "the zero point", ZeroOff<1>},
+      {"with the zero point of the result less one", "the zero point", ZeroOff<-1>},
+      {"with the zero point of the result with the other sign", "the zero point", ZeroNegated},
+      {"with integers that wrap at 8 bits", "limits", Wraps},
+  };
+  return *faults;
+}
+
+std::string NameRealFactor(const QuantisedReals& reals, const std::vector<int64_t>& device) {
+  double above = 0, below = 0;
+  for (size_t i = 0; i < device.size(); ++i) {
+    if (device[i] == reals.low || device[i] == reals.high) continue;
+    const double v = reals.steps[i];
+    above += v * static_cast<double>(device[i] - reals.zero);
+    below += v * v;
+  }
+  const double factor = below > 0 ? above / below : 0;
+  constexpr double kLeastOff = 5e-4;
+  if (!(std::fabs(factor) > 1e-3 && std::fabs(factor) < 1e3) || std::fabs(factor - 1) < kLeastOff) return "";
+  size_t off = 0, apart = 0;
+  for (size_t i = 0; i < device.size(); ++i) {
+    const double scaled = reals.steps[i] * factor;
+    off += std::abs(Limited(reals, Even(scaled), reals.zero) - device[i]) > 0 ? 1 : 0;
+    apart += Limited(reals, Even(reals.steps[i]), reals.zero) != device[i] ? 1 : 0;
+  }
+  return off * 8 <= apart && off * 20 <= device.size() ? fmt::format("with its scale times {:.4g}", factor) : "";
+}
+
+}  // namespace plumb

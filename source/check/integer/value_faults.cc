@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of any step: its result's grid and limits, its activation; and of operators other than sums of products.
+#include <algorithm>
+#include <cmath>
+
+#include "check/integer/integer_faults.h"
+#include "op/activation.h"
+
+namespace plumb {
+namespace {
+
+template <int kBy>
+bool ZeroOfResultOff(IntegerStep* step, const BlobTable&) {
+  step->zero += kBy;
+  return true;
+}
+
+bool ZeroOfResultLost(IntegerStep* step, const BlobTable&) {
+  const bool had = step->zero != 0;
+  step->zero = 0;
+  return had;
+}
+
+bool ZeroOfResultNegated(IntegerStep* step, const BlobTable&) {
+  step->zero = -step->zero;
+  return step->zero != 0;
+}
+
+bool LimitedAt127(IntegerStep* step, const BlobTable&) {
+  ++step->low;
+  return true;
+}
+
+bool LimitedBelowLargest(IntegerStep* step, const BlobTable&) {
+  --step->high;
+  return true;
+}
+
+bool LimitedTo7Bits(IntegerStep* step, const BlobTable&) {
+  step->low = std::max(step->low, step->zero - 64);
+  step->high = std::min(step->high, step->zero + 63);
+  return true;
+}
+
+bool LimitedInFrontOfZero(IntegerStep* step, const BlobTable&) {
+  const int64_t zero = step->zero;
+  step->low = std::max(step->low, -128 + zero);
+  step->high = std::min(step->high, 127 + zero);
+  return zero != 0 && step->low < step->high;
+}
+
+// The limits of the activation behind the operator; false: it has none.
+ClipParam* ActivationOf(IntegerStep* step) {
+  for (Layer& layer : step->tail_layers) {
+    if (layer.kind == OpKind::kReLU) {
+      auto limits = std::make_shared<ClipParam>();
+      limits->min = 0;
+      limits->max = INFINITY;
+      layer.kind = OpKind::kClip;
+      layer.param = limits;
+      return limits.get();
+    }
+    if (layer.kind != OpKind::kClip) continue;
+    auto limits = std::make_shared<ClipParam>(ParamOf<ClipParam>(layer));
+    layer.param = limits;
+    return limits.get();
+  }
+  return nullptr;
+}
+
+bool ActivationLost(IntegerStep* step, const BlobTable&) {
+  ClipParam* limits = ActivationOf(step);
+  if (limits != nullptr) limits->min = -INFINITY, limits->max = INFINITY;
+  return limits != nullptr;
+}
+
+bool UpperLimitLost(IntegerStep* step, const BlobTable&) {
+  ClipParam* limits = ActivationOf(step);
+  if (limits != nullptr) limits->max = INFINITY;
+  return limits != nullptr;
+}
+
+template <int kBy>
+bool UpperLimitOff(IntegerStep* step, const BlobTable&) {
+  ClipParam* limits = ActivationOf(step);
+  if (limits != nullptr) limits->max += kBy;
+  return limits != nullptr;
+}
+
+bool LowerLimitAtInteger0(IntegerStep* step, const BlobTable&) {
+  ClipParam* limits = ActivationOf(step);
+  if (limits != nullptr) limits->min = static_cast<float>(-step->zero);
+  return limits != nullptr && step->zero != 0;
+}
+
+// An operand's whole numbers, changed by f(whole, zero).
+template <class F>
+bool WithOperand(IntegerStep* step, size_t operand, F f) {
+  if (operand >= step->operands.size()) return false;
+  IntegerOperand& x = step->operands[operand];
+  auto whole = x.whole.Clone();
+  if (!whole.ok() || whole->dtype() != DType::kF64) return false;
+  // Of sums the zero point counts as often as there are terms.
+  const bool sums = step->form == IntegerForm::kReduceMean || step->form == IntegerForm::kReduceSum ||
+                    step->form == IntegerForm::kMean;
+  const double zero = static_cast<double>(x.zero) * (sums ? static_cast<double>(step->count) : 1);
+  for (int64_t i = 0; i < whole->NumElements(); ++i) whole->data<double>()[i] = f(whole->data<double>()[i], zero);
+  x.whole = std::move(*whole);
+  return true;
+}
+
+template <int kOperand>
+bool ZeroOfOperandLost(IntegerStep* step, const BlobTable&) {
+  const bool has = static_cast<size_t>(kOperand) < step->operands.size() && step->operands[kOperand].zero != 0;
+  return has && WithOperand(step, kOperand, [](double v, double zero) { return v + zero; });
+}
+
+template <int kOperand, int kBy>
+bool OperandOff(IntegerStep* step, const BlobTable&) {
+  return WithOperand(step, kOperand, [](double v, double) { return v + kBy; });
+}
+
+template <int kOperand>
+bool OperandLost(IntegerStep* step, const BlobTable&) {
+  return step->operands.size() == 2 && WithOperand(step, kOperand, [](double, double) { return 0; });
+}
+
+bool EverySecondEntry(IntegerStep* step, const BlobTable&) {
+  return WithOperand(step, 0, [](double v, double zero) { return 2 * std::floor((v + zero) / 2) - zero; });
+}
+
+bool ScalesExchanged(IntegerStep* step, const BlobTable&) {
+  if (step->operands.size() != 2) return false;
+  std::swap(step->operands[0].scale, step->operands[1].scale);
+  return true;
+}
+
+bool OperandsExchanged(IntegerStep* step, const BlobTable&) {
+  if (!step->subtracts) return false;
+  std::swap(step->operands[0], step->operands[1]);
+  return true;
+}
+
+bool AddedForSubtracted(IntegerStep* step, const BlobTable&) {
+  step->subtracts = !step->subtracts;
+  return step->form == IntegerForm::kSum;
+}
+
+template <int kBits>
+bool ShiftedLeftBy(IntegerStep* step, const BlobTable&) {
+  step->left = kBits;
+  return step->form == IntegerForm::kSum;
+}
+
+template <int kOperand>
+bool ScaleOfOperandLost(IntegerStep* step, const BlobTable&) {
+  if (static_cast<size_t>(kOperand) >= step->operands.size()) return false;
+  step->operands[kOperand].scale = 1;
+  return true;
+}
+
+template <int kOperand, int kNumerator, int kDenominator>
+bool ScaleOfOperandTimes(IntegerStep* step, const BlobTable&) {
+  if (static_cast<size_t>(kOperand) >= step->operands.size() || step->form == IntegerForm::kProduct) return false;
+  step->operands[kOperand].scale *= static_cast<float>(kNumerator) / kDenominator;
+  return true;
+}
+
+bool RatioInverted(IntegerStep* step, const BlobTable&) {
+  if (step->form != IntegerForm::kRequantise) return false;
+  std::swap(step->operands[0].scale, step->scale);
+  return true;
+}
+
+bool ScaleBy255(IntegerStep* step, const BlobTable&) {
+  const bool by_256 = step->scale == 1.0f / 256;
+  step->scale = 1.0f / 255;
+  return by_256;
+}
+
+template <int kBy>
+bool CountOff(IntegerStep* step, const BlobTable&) {
+  step->count += kBy;
+  for (int64_t& count : step->counts) count += kBy;
+  return step->form == IntegerForm::kMean || step->form == IntegerForm::kWindowMean ||
+         step->form == IntegerForm::kReduceMean;
+}
+
+// Padding counts, as zeros of the file or as zero points.
+bool PaddingCounted(IntegerStep* step, const BlobTable&) {
+  if (step->form != IntegerForm::kWindowMean || step->counts.empty()) return false;
+  const int64_t all = *std::max_element(step->counts.begin(), step->counts.end());
+  std::fill(step->counts.begin(), step->counts.end(), all);
+  return true;
+}
+
+bool ZerosCounted(IntegerStep* step, const BlobTable& blobs) {
+  const std::vector<int64_t> counts = step->counts;
+  if (!PaddingCounted(step, blobs)) return false;
+  IntegerOperand& x = step->operands[0];
+  auto whole = x.whole.Clone();
+  if (!whole.ok()) return false;
+  for (size_t i = 0; i < counts.size(); ++i)
+    whole->data<double>()[i] -= static_cast<double>(x.zero * (step->counts[i] - counts[i]));
+  x.whole = std::move(*whole);
+  return true;
+}
+
+// Slopes of PReLU, i / inner % channels being the channel of an element.
+template <class F>
+bool WithSlopes(IntegerStep* step, F place) {
+  if (step->form != IntegerForm::kPRelu || step->shape.rank() < 2) return false;
+  auto slopes = step->operands[1].whole.Clone();
+  if (!slopes.ok()) return false;
+  const double* old = step->operands[1].whole.data<double>();
+  for (int64_t i = 0; i < slopes->NumElements(); ++i) slopes->data<double>()[i] = old[place(i)];
+  step->operands[1].whole = std::move(*slopes);
+  return true;
+}
+
+template <bool kLastAxis>
+bool SlopeOfNeighbour(IntegerStep* step, const BlobTable&) {
+  const int axis = kLastAxis ? step->shape.rank() - 1 : 1;
+  if (axis < 1) return false;
+  const int64_t channels = step->shape[axis], inner = step->shape.CountFrom(axis + 1);
+  return WithSlopes(step, [=](int64_t i) {
+    const int64_t c = i / inner % channels;
+    return i + ((c + channels - 1) % channels - c) * inner;
+  });
+}
+
+template <bool kLastAxis>
+bool SlopeOfFirst(IntegerStep* step, const BlobTable&) {
+  const int axis = kLastAxis ? step->shape.rank() - 1 : 1;
+  if (axis < 1) return false;
+  const int64_t channels = step->shape[axis], inner = step->shape.CountFrom(axis + 1);
+  return WithSlopes(step, [=](int64_t i) { return i - i / inner % channels * inner; });
+}
+
+template <int kNumerator, int kDenominator>
+bool FactorOfSoftmax(IntegerStep* step, const BlobTable&) {
+  step->beta *= static_cast<float>(kNumerator) / kDenominator;
+  return step->form == IntegerForm::kSoftmax;
+}
+
+bool OtherAxis(IntegerStep* step, const BlobTable&) {
+  step->axis = step->axis > 0 ? step->axis - 1 : step->shape.rank() - 1;
+  return (step->form == IntegerForm::kSoftmax || step->form == IntegerForm::kLogSoftmax) && step->shape.rank() > 1;
+}
+
+}  // namespace
+
+const std::vector<StepFault>& ValueFaults() {
+  static const auto* faults = new std::vector<StepFault>{
+      {"without the zero point of the result", "with it", ZeroOfResultLost},
+      {"with the zero point of the result and one more", "the zero point", ZeroOfResultOff<1>},
+      {"with the zero point of the result less one", "the zero point", ZeroOfResultOff<-1>},
+      {"with the zero point of the result with the other sign", "the zero point", ZeroOfResultNegated},
+      {"with limits above the lowest integer", "all of 8 bits", LimitedAt127},
+      {"with limits below the largest integer", "all of 8 bits", LimitedBelowLargest},
+      {"with integers limited to 7 bits", "all of 8 bits", LimitedTo7Bits},
+      {"with limits in front of the zero point", "behind it", LimitedInFrontOfZero},
+      {"without its activation's limits", "with them", ActivationLost},
+      {"without its activation's upper limit", "with it", UpperLimitLost},
+      {"with its activation's upper limit and one more", "the limit", UpperLimitOff<1>},
+      {"with its activation's upper limit less one", "the limit", UpperLimitOff<-1>},
+      {"with its activation's lower limit at the integer 0", "at the zero point", LowerLimitAtInteger0},
+      {"without the zero point of the input", "with it", ZeroOfOperandLost<0>},
+      {"without the zero point of the second operand", "with it", ZeroOfOperandLost<1>},
+      {"with the next integer of the input (an entry further in its table)", "its own", OperandOff<0, 1>},
+      {"with the integer of the input before (the entry before in its table)", "its own", OperandOff<0, -1>},
+      {"with the second operand and one more", "its own", OperandOff<1, 1>},
+      {"without the first operand", "both", OperandLost<0>},
+      {"without the second operand", "both", OperandLost<1>},
+      {"with every second integer of the input (a table of 128 entries)", "all 256", EverySecondEntry},
+      {"with the scales of its operands exchanged", "each its own", ScalesExchanged},
+      {"with its operands exchanged", "in order", OperandsExchanged},
+      {"with the sum in place of the difference, or the other way", "the other", AddedForSubtracted},
+      {"without a shift to the left in front of the sum", "20 bits", ShiftedLeftBy<0>},
+      {"shifted by 4 bits to the left in front of the sum", "20 bits", ShiftedLeftBy<4>},
+      {"shifted by 8 bits to the left in front of the sum", "20 bits", ShiftedLeftBy<8>},
+      {"without the scale of the first operand", "with it", ScaleOfOperandLost<0>},
+      {"without the scale of the second operand", "with it", ScaleOfOperandLost<1>},
+      {"with half the scale of the input", "the scale", ScaleOfOperandTimes<0, 1, 2>},
+      {"with twice the scale of the input", "the scale", ScaleOfOperandTimes<0, 2, 1>},
+      {"with the ratio of the scales upside down", "the ratio", RatioInverted},
+      {"with a scale of the result of 1 / 255", "1 / 256", ScaleBy255},
+      {"with a count of one more", "the count", CountOff<1>},
+      {"with a count of one less", "the count", CountOff<-1>},
+      {"with padding counted", "what lies inside alone", PaddingCounted},
+      {"with padding by the integer 0 counted", "what lies inside alone", ZerosCounted},
+      {"with the slope of the channel before", "its own", SlopeOfNeighbour<false>},
+      {"with the slope of the channel before", "its own", SlopeOfNeighbour<true>},
+      {"with the slope of the first channel for all", "its own", SlopeOfFirst<false>},
+      {"with the slope of the first channel for all", "its own", SlopeOfFirst<true>},
+      {"with half of its factor (beta)", "the factor", FactorOfSoftmax<1, 2>},
+      {"with twice its factor (beta)", "the factor", FactorOfSoftmax<2, 1>},
+      {"with its factor (beta) times 1.1", "the factor", FactorOfSoftmax<11, 10>},
+      {"along another axis", "its own", OtherAxis},
+  };
+  return *faults;
+}
+
+}  // namespace plumb
