@@ -89,6 +89,7 @@ Result<ReduceOptions> ReadReduce(Options* o) {
   reduce.command = o->command;
   reduce.folder = o->output;
   reduce.show = o->show;
+  PLUMB_RETURN_IF_ERROR(o->model.CheckShow(o->show));
   reduce.max_cases = o->max_cases;
   reduce.seconds = o->seconds;
   if (!o->run.max_isa.empty()) reduce.reproduce = "--max-isa " + ShellQuoted(o->run.max_isa);

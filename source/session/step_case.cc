@@ -147,7 +147,16 @@ void RemoveCase(const std::string& folder) {
   std::filesystem::remove(folder, error);  // where it is empty
 }
 
+Status CheckCaseFolder(const std::string& folder) {
+  std::error_code error;
+  if (folder.empty() || IsCaseFolder(folder) || !std::filesystem::is_directory(folder, error)) return Status::Ok();
+  if (std::filesystem::is_empty(folder, error) || error) return Status::Ok();
+  return Status::InvalidArgument(fmt::format(
+      "'{}' holds files that are no case of Plumb; name a new folder, an empty one or that of an older case", folder));
+}
+
 Status WriteCaseContents(const std::string& folder, const CaseContents& contents) {
+  PLUMB_RETURN_IF_ERROR(CheckCaseFolder(folder));
   if (IsCaseFolder(folder)) RemoveCase(folder);
   std::error_code error;
   std::filesystem::create_directories(folder, error);

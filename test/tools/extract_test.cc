@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "format/onnx/onnx_model.h"
 #include "plumb/tensor_file.h"
@@ -96,6 +97,29 @@ TEST_F(Extract, AStepThatIsNamedComesWithItsConstants) {
     EXPECT_EQ(again.exit_code, 0) << again.out;
     EXPECT_TRUE(Says(again.out, "subject aligned; 1 of 1 steps")) << again.out;
   }
+}
+
+TEST_F(Extract, FilesOfSomethingElseStayAsTheyAre) {
+  std::filesystem::create_directories(folder_ + "/case");
+  WriteText(folder_ + "/case/README.txt", "somebody's own");
+  const auto run = Check("");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Says(run.out, "case' holds files that are no case of Plumb")) << run.out;
+  EXPECT_EQ(ReadText(folder_ + "/case/README.txt"), "somebody's own");
+}
+
+TEST_F(Extract, AnOlderCaseIsReplaced) {
+  EXPECT_EQ(Check("").exit_code, 1);
+  EXPECT_EQ(Check("").exit_code, 1);
+}
+
+TEST_F(Extract, ShowWithoutAnOnnxCaseIsRefused) {
+  WriteText(folder_ + "/other.tnnproto", "x");
+  const auto run = RunTool("model_check",
+                           "-m " + folder_ + "/other.tnnproto --extract " + folder_ + "/case --show openvino --quiet");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_TRUE(Says(run.out, "--show openvino")) << run.out;
+  EXPECT_TRUE(Says(run.out, "is no .onnx")) << run.out;
 }
 
 TEST_F(Extract, AFolderThatCannotBeMadeIsSaid) {

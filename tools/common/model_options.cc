@@ -12,6 +12,7 @@
 #include "common/vocabulary.h"
 #include "plumb/plumb.h"
 #include "plumb/tool/printing.h"
+#include "plumb/tool/step_case.h"
 
 namespace plumb {
 namespace {
@@ -89,6 +90,15 @@ void ModelOptions::AddTo(CommandLine* c) {
   c->Add("--seed", &seed, "of generated weights and inputs");
   c->Flag("--random-weights", &random_weights, "generate weights even when there is a tnnmodel");
   c->Check([this] { return not_needed != nullptr && *not_needed ? Status::Ok() : Resolve(); });
+}
+
+Status ModelOptions::CheckShow(const std::string& show) const {
+  PLUMB_RETURN_IF_ERROR(CheckShown(show));
+  const std::string structure = Files().structure;
+  const ModelFormat* format = show.empty() || structure.empty() ? nullptr : FindModelFormat(structure);
+  if (format == nullptr || std::string(format->type) == "ONNX") return Status::Ok();
+  return Status::InvalidArgument(fmt::format(
+      "--show {}: '{}' is no .onnx, and of others no case is written that another runtime reads", show, structure));
 }
 
 // -m, -p and the places name one model and at most one tnnmodel.

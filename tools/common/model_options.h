@@ -37,6 +37,8 @@ struct ModelOptions {
   void AddTo(CommandLine* command_line);
   ModelFiles Files() const;
   Status Resolve();
+  // Of --show: CheckShown, and InvalidArgument where the model is none of which an ONNX case is written.
+  Status CheckShow(const std::string& show) const;
   Result<LoadOptions> Read() const;
   // Says on stderr, once, what nobody asked for: generated weights, an open batch that was taken as 1, chosen shapes.
   void SayWhatWasLoaded(const Graph& graph) const;

@@ -67,7 +67,8 @@ void Options::AddTo(CommandLine* c) {
   c->Flag("--with-model", &with_model, "also put the model's files into the bundle");
   c->OnlyWith("--with-model", {"--bundle"});
   c->OnlyWith("--show", {"--extract", "--bundle"});
-  c->Check([this] { return CheckShown(show); });
+  c->Check([this] { return model.CheckShow(show); });
+  c->Check([this] { return CheckCaseFolder(extract); });
   c->Check([this] {
     const bool file = EndsWith(bundle, ".zip");
     return bundle.empty() ? Status::Ok()

@@ -32,6 +32,10 @@ namespace plumb {
 Status WriteStepCase(const std::string& folder, const ModelFiles& model, const Graph& graph, const StepCase& step,
                      const std::string& runtime = "");
 
+// InvalidArgument where the folder holds files of something else than an older case, which would be mixed with a new
+// one. Empty, or no such folder: Ok.
+Status CheckCaseFolder(const std::string& folder);
+
 // InvalidArgument where no show.py can be written for the runtime: onnxruntime, openvino, mnn, ncnn, torch, tract and
 // opencv can run an .onnx, by their own readers or converters; LiteRT cannot (NotSupported). Empty: Ok.
 Status CheckShown(const std::string& runtime);
