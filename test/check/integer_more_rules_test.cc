@@ -70,6 +70,8 @@ TEST(IntegerNorms, LogSoftmaxInFixedPointAndByTable) {
   const IntegerStep step = Rows(IntegerForm::kLogSoftmax, {-11, 22}, 0.010762624442577362f, 0x1p-4f, 127);
   EXPECT_EQ(By("TFLite's rule for LOG_SOFTMAX", step), (Integers{113, 118}));
   EXPECT_EQ(By("optimised rule for LOG_SOFTMAX", step), (Integers{113, 119}));
+  const IntegerStep alone = Rows(IntegerForm::kLogSoftmax, {0, -200}, 0.125f, 0x1p-4f, 127);  // the logarithm is 0
+  EXPECT_EQ(By("TFLite's rule for LOG_SOFTMAX", alone), (Integers{127, -128}));
   const IntegerStep three = Rows(IntegerForm::kLogSoftmax, {-31, -12, -53}, 0.032138433307409286f, 0x1p-4f, 127);
   EXPECT_EQ(By("TFLite's rule for LOG_SOFTMAX", three), (Integers{108, 117, 96}));
 }

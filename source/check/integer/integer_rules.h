@@ -18,7 +18,7 @@ struct IntegerRule {
   // The operator's integers, in front of the tail. False: the rule does not apply to the step, or says nothing of
   // numbers of this size. `integers` has an element for each of the result.
   bool (*replay)(const IntegerStep& step, std::vector<int64_t>* integers);
-  bool of_tflite = false;  // only of a .tflite file: elsewhere it would be a fault
+  bool of_tflite = false;  // only of a .tflite file: elsewhere it would be a fault, or has another name
 };
 
 // onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, tflite_softmax_rules.cc, xnnpack_rules.cc,

@@ -175,16 +175,16 @@ bool LogSoftmaxInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integ
   const auto scale = static_cast<double>(step.operands[0].scale);
   const FixedExps exps(scale, 1);
   const FixedFactor back = FixedFactorOf(1 / (scale * 0x1p26));
-  if (!exps.valid || !back.valid || step.high - step.low != 255 || step.zero != step.high || step.scale != 1.0f / 16)
+  if (!exps.valid || !back.valid || back.shift > 0 || step.high - step.low != 255 || step.zero != step.high ||
+      step.scale != 1.0f / 16)
     return false;
   std::vector<int64_t> below(static_cast<size_t>(step.shape[step.axis]));
   return EachRow(step, [&](int64_t first, int64_t inner) {
     double most = 0;
-    int64_t sum = 0, least = 0;
+    int64_t sum = 0;
     if (!BelowLargest(step, first, inner, &below, &most) || !exps.Sum(below, &sum)) return false;
-    const int64_t log = FixedLogOf(sum);
-    if (!RoundedTwice(log - kInt32Max - 1, back, &least)) return false;
-    least = std::max(exps.least - 1, least);
+    const int64_t log = FixedLogOf(sum), lowest = HighOfProduct(log - kInt32Max - 1, back.multiplier);
+    const int64_t least = std::max(exps.least - 1, ShiftedRight(lowest, -back.shift));
     for (const int64_t b : below) {
       const int64_t steps = b > least ? ShiftedRight(exps.Scaled(b) - log, 31 - 5 - 4) : step.low - step.high;
       (*integers)[static_cast<size_t>(first)] = step.Limited(steps);

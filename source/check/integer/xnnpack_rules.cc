@@ -100,7 +100,8 @@ std::vector<IntegerRule> XnnpackRules() {
       {IntegerForm::kReduceSum, "XNNPACK's rule for SUM (an exact sum times an f32 scale, half to even)", MeanInF32},
       {IntegerForm::kElement, "XNNPACK's rule for sigmoid and tanh (a table of the f32 function, half to even)",
        XnnpackTable},
-      {IntegerForm::kRequantise, "XNNPACK's rule for requantisation (a factor of 8 bits, halves up)", XnnpackConvert},
+      {IntegerForm::kRequantise, "XNNPACK's rule for requantisation (a factor of 8 bits, halves up)", XnnpackConvert,
+       true},
       {IntegerForm::kElement, "XNNPACK's rule for leaky ReLU (factors of 8 bits, halves up)", XnnpackLeakyRelu},
   };
 }

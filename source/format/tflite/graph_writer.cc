@@ -313,6 +313,16 @@ void GraphWriter::Rename(const std::string& from, const std::string& to) {
 
 Status GraphWriter::Set(int tensor, const std::string& value, Order order) {
   if (tensor < 0 || !IsQuantized(tensor)) return SetRaw(tensor, value, order);
+  PLUMB_ASSIGN_OR_RETURN(const std::string integers, Quantised(tensor, value));
+  return SetRaw(tensor, integers, order);
+}
+
+Result<std::string> GraphWriter::OnGrid(int tensor, const std::string& value) {
+  PLUMB_ASSIGN_OR_RETURN(const std::string integers, Quantised(tensor, value));
+  return DequantizeAt(tensor, integers, Plain(RankOf(tensor)));
+}
+
+Result<std::string> GraphWriter::Quantised(int tensor, const std::string& value) {
   const Grid grid = GridOf(TensorAt(tensor));
   if (grid.scale.size() != 1) {
     return Status::NotSupported(fmt::format("it quantises '{}' with {} scales; one is supported for what is computed",
@@ -321,7 +331,7 @@ Status GraphWriter::Set(int tensor, const std::string& value, Order order) {
   PLUMB_ASSIGN_OR_RETURN(const std::string scale, Floats(grid.scale, true));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zeros, onnx::IntTensor(grid.zero_point));
   PLUMB_ASSIGN_OR_RETURN(const Tensor zero, zeros.Reshaped(Shape{}));
-  return SetRaw(tensor, Emit("QuantizeLinear", {value, scale, Constant(zero, TypeOf(tensor), "zero_point")}), order);
+  return Emit("QuantizeLinear", {value, scale, Constant(zero, TypeOf(tensor), "zero_point")});
 }
 
 Status GraphWriter::SetRaw(int tensor, const std::string& value, Order order) {

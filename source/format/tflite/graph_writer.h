@@ -92,6 +92,8 @@ class GraphWriter {
   // The tensor is this value; Set: reals, which are quantised where the tensor is.
   Status Set(int tensor, const std::string& value, Order order);
   Status SetRaw(int tensor, const std::string& value, Order order);
+  // What stays of the value on the tensor's grid, which is one for all.
+  Result<std::string> OnGrid(int tensor, const std::string& value);
 
   // Takes the nodes and constants; outputs as the file says.
   Result<onnx::GraphIr> Finish();
@@ -115,6 +117,7 @@ class GraphWriter {
   Status Spend(uint64_t bytes);
   Result<Tensor> TurnedConstant(const State& state, const std::vector<int>& order);
   Result<std::string> Turned(int tensor, bool real, const std::vector<int>& order);
+  Result<std::string> Quantised(int tensor, const std::string& value);
   Result<std::string> DequantizeAt(int tensor, const std::string& raw, const std::vector<int>& order);
   std::string Unique(const std::string& stem);
   void Rename(const std::string& from, const std::string& to);

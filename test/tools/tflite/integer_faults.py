@@ -42,7 +42,7 @@ HEALTHY = {
     "AVERAGE_POOL_2D": lambda c, kind: k.average(c), "MAX_POOL_2D": lambda c, kind: k.largest(c),
     "MEAN": lambda c, kind: k.reduced(c, True), "SUM": lambda c, kind: k.reduced(c, False),
     "SOFTMAX": lambda c, kind: k.softmax(c), "PRELU": lambda c, kind: k.two_slopes(c),
-    "LEAKY_RELU": lambda c, kind: k.two_slopes(c), "HARD_SWISH": lambda c, kind: k.hard_swish(c),
+    "SVDF": lambda c, kind: k.svdf(c), "LEAKY_RELU": lambda c, kind: k.two_slopes(c), "HARD_SWISH": lambda c, kind: k.hard_swish(c),
     **{kind: lambda c, kind: k.table(c, FUNCTIONS[kind]) for kind in FUNCTIONS},
     **{kind: lambda c, kind: k.requantised(c) for kind in ("QUANTIZE", "RELU", "RELU6")},
 }
@@ -353,11 +353,25 @@ def add_moves():
           joined(lambda c: [c.reads[0].values, np.full_like(c.reads[1].values, c.zero)]), "second|writ|zero|part|last")
 
 
+def add_filters():
+    def svdf(**given):
+        return lambda c, kind: k.svdf(c, **given)
+    fault("svdf rounded down", "svdf", svdf(requant=fixed.cut_off), ROUNDING)
+    fault("svdf without its bias", "svdf", svdf(bias=lambda b: b * 0), "without (the bias|adding)")
+    fault("svdf with another channel's bias", "svdf", svdf(bias=lambda b: np.roll(b, 1)),
+          "bias of the channel before|constant shifted")
+    fault("svdf without the result's zero point", "svdf", svdf(zero=0), "zero point of the result")
+    fault("svdf without the input's zero point", "svdf", svdf(x_zero=0), "zero point")
+    fault("svdf with its oldest weights", "svdf", svdf(newest=0), "weight")
+    fault("svdf with a state of 8 bits", "svdf", svdf(state=lambda s: s >> 8 << 8), "state|bits")
+    fault("svdf of rank 1", "svdf", svdf(rank=1), "rank|term")
+
+
 def add_rescaled():
     """Of u8 alone: a concatenation that has to rescale its second operand."""
     fault("a concatenation without rescaling", "joined",
           lambda c, kind: np.concatenate([r.values for r in c.reads], axis=c.options["axis"]), "scale")
 
 
-for make in (add_products, add_written, add_pairs, add_pools, add_tables, add_elements, add_moves, add_rescaled):
+for make in (add_products, add_written, add_pairs, add_pools, add_tables, add_elements, add_moves, add_filters, add_rescaled):
     make()

@@ -133,7 +133,9 @@ def main():
         for name, build in integer_networks.NETWORKS.items():
             for ties in (False, True):
                 what = f"{name} {dtype}{', powers of two' if ties else ''}"
-                check(options, Runs(options, build(dtype, ties), "reference"), what, count)
+                plan = build(dtype, ties)
+                if plan is not None:
+                    check(options, Runs(options, plan, "reference"), what, count)
     names = {what for _, what in count.kinds}
     print(f"{count.planted} faults of {len(names)} kinds in {len({k for k, _ in count.kinds})} operators, "
           f"{count.named} named, {len(count.failed)} failed; {count.invisible} change {MAY_PASS} integers at most")

@@ -277,6 +277,18 @@ def requantised(call, requant=fixed.twice, x_zero=None, zero=None, ratio=None, w
     return wrapped(steps + call.zero, call.dtype) if wraps else call.stored(steps, zero, low, high)
 
 
+def svdf(call, requant=fixed.twice, bias=None, zero=None, x_zero=None, newest=-1, state=None, rank=None):
+    """SVDF behind a state of zeros: the newest weight of each filter alone."""
+    source, feature, time, given, memory = call.reads
+    x = source.values - (source.zero if x_zero is None else x_zero)
+    made = requant(x @ feature.values.T, *fixed.factor(np.float64(source.scale) * feature.scale / memory.scale))
+    terms = changed(np.clip(made, -32768, 32767), state) * time.values[:, newest]
+    rank = call.options["rank"] if rank is None else rank
+    units = call.shape[1]
+    total = terms.reshape(len(x), units, -1)[:, :, :rank].sum(axis=2) + changed(given.values, bias)
+    return call.stored(requant(total, *fixed.factor(np.float64(memory.scale) * time.scale / call.scale)), zero)
+
+
 def hard_swish(call, half=1 << 15, gate=None, scale=None, zero=None, last=None, x_zero=None):
     """x relu6(x + 3) / 6 in 16 bits."""
     source = call.reads[0]

@@ -28,7 +28,7 @@ class Plan:
 
     def __init__(self, dtype, seed=3, ties=False):
         self.dtype, self.random, self.ties = dtype, np.random.default_rng(seed), ties
-        self.nodes, self.constants, self.grids, self.shapes = [], {}, {}, {}
+        self.nodes, self.constants, self.states, self.grids, self.shapes = [], {}, {}, {}, {}
         self.input = ("x", [1, 12, 12, 8])
         self.grids["x"], self.shapes["x"] = (self.of(0.05), self.zero(3)), self.input[1]
 
@@ -66,6 +66,11 @@ class Plan:
         self.constants[name] = (values, scale, zero, 0)
         return name
 
+    def state(self, name, shape, scale):
+        """A variable of 16 bits, which begins as zeros."""
+        self.states[name] = (shape, F(scale))
+        return name
+
     def build(self, cut=None):
         """(content of a .tflite, {name of a tensor: index})."""
         network, index = lite.Network(), {}
@@ -73,6 +78,9 @@ class Plan:
         network.graph.tensors[index["x"]].name = "x"
         for name, (values, scale, zero, axis) in self.constants.items():
             index[name] = network.constant(name, values, scale=scale, zero=zero, axis=axis)
+        for name, (shape, scale) in self.states.items():
+            index[name] = network.tensor(name, shape, "int16", scale=scale)
+            network.graph.tensors[index[name]].isVariable = True
         for node in self.nodes:
             grid = {"scale": node.scale, "zero": node.zero}
             if node.name == cut:
@@ -93,6 +101,8 @@ class Plan:
                 values, scale, zero, _ = self.constants[read]
                 if scale is not None:
                     reads.append(kernels.Tensor(values.astype(np.int64), scale, zero))
+            elif read in self.states:
+                reads.append(kernels.Tensor(None, self.states[read][1]))
             else:
                 reads.append(kernels.Tensor(tensors[read].astype(np.int64), *self.grids[read]))
         if node.kind == "TRANSPOSE_CONV":  # which reads its weights first
@@ -182,4 +192,21 @@ def values(dtype, ties=False):
     return p
 
 
-NETWORKS = {"images": images, "values": values}
+def filters(dtype, ties=False):
+    """SVDF, which LiteRT has of int8 alone; None: not of this type."""
+    p = Plan(dtype, seed=7, ties=ties)
+    if dtype != "int8":
+        return None
+    p.weights("rows_w", [24, 8], 0, 0.006)
+    p.node("rows", "FULLY_CONNECTED", ["x", "rows_w", p.bias("rows_b", "x", "rows_w")], [144, 24], 0.35, -6)
+    p.plain("feature", p.random.integers(-127, 128, [20, 24]).astype(np.int8), p.of(0.007))
+    p.plain("time", p.random.integers(-3000, 3001, [20, 3]).astype(np.int16), p.of(0.0004))
+    p.state("memory", [144, 60], p.of(0.001))
+    p.plain("svdf_b", p.random.integers(-2000000, 2000000, 10).astype(np.int32), p.of(0.001) * p.of(0.0004))
+    p.node("svdf", "SVDF", ["rows", "feature", "time", "svdf_b", "memory"], [144, 10], 0.25, 5,
+           {"rank": 2, "fusedActivationFunction": lite.ACTIVATIONS["RELU"]}, 3, rank=2)
+    p.node("behind", "LOGISTIC", ["svdf"], [144, 10], 1 / 256, -128)
+    return p
+
+
+NETWORKS = {"images": images, "values": values, "filters": filters}
