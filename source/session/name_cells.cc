@@ -68,7 +68,7 @@ double ConstantTable::Number(double value) {
   return value;
 }
 
-const Tensor& ConstantTable::Standing(const Tensor& value) {
+Tensor ConstantTable::Standing(const Tensor& value) {
   std::vector<Held>& held = tensors_[value.NumElements()];
   for (const Held& one : held) {
     const bool same = one.value.dtype() == value.dtype() &&
@@ -105,36 +105,6 @@ Result<Cells> ConstantTable::CellsOf(const Tensor& value) {
   const Tensor standing = Standing(value);
   for (int64_t i = 0; i < count; ++i) cells[i] = CellOfNumber(standing.ValueAt(i));
   return made;
-}
-
-Result<Tensor> ConstantTable::InOrder(const Tensor& value) {
-  const Tensor standing = Standing(value);
-  if (second_ && !blocked_) return standing;
-  const auto known = in_order_.find(standing.raw());
-  if (known != in_order_.end()) return known->second;
-  std::vector<double> values;
-  for (int64_t i = 0, count = standing.NumElements(); i < count; ++i) {
-    const double x = standing.ValueAt(i);
-    if (x != 0) values.push_back(x);
-  }
-  std::sort(values.begin(), values.end());
-  double sum = 0, steps = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    sum += values[i];
-    steps += values[i] * static_cast<double>(i % 97);
-  }
-  const std::vector<double> mark = {static_cast<double>(values.size()), sum, steps, values.empty() ? 0 : values.back()};
-  std::vector<Tensor>& same = by_values_[mark];
-  Tensor ordered = standing;
-  if (!second_) {
-    same.push_back(standing);
-  } else if (blocked_ && same.size() == 1 && same[0].NumElements() <= standing.NumElements() &&
-             same[0].dtype() == standing.dtype()) {
-    PLUMB_ASSIGN_OR_RETURN(ordered, Tensor::Zeros(standing.dtype(), standing.shape()));
-    std::memcpy(ordered.raw(), same[0].raw(), same[0].bytes());
-  }
-  in_order_[standing.raw()] = ordered;
-  return ordered;
 }
 
 Cell ContentOf(const Tensor& value) {

@@ -38,7 +38,7 @@ inline Cell MixCells(Cell a, Cell b) {
   return x >= kFieldPrime ? x % kFieldPrime : x;
 }
 Cell CellOfText(std::string_view text);
-Cell ContentOf(const Tensor& value);  // its elements in their order; zeros at the end are none
+Cell ContentOf(const Tensor& value);  // its elements in their order
 Cell CellOfNumber(double value);      // as a fraction: sums and products of numbers are those of their cells
 Cell PowerOfBase(uint64_t exponent);
 
@@ -81,27 +81,20 @@ class ConstantTable {
   // The number that stands for this one.
   double Number(double value);
   Result<Cells> CellsOf(const Tensor& value);
-  // Of as many elements. Where weights may be in another order, what holds the values of one single tensor of the first
-  // graph, and zeros, is given in that tensor's order.
-  Result<Tensor> InOrder(const Tensor& value);
-  // From here on tensors are those of the second graph; `blocked`: its weights may be in another order.
-  void BeginSecond(bool blocked) {
-    second_ = true;
-    blocked_ = blocked;
-  }
+  // The tensor that stands for this one.
+  Tensor Standing(const Tensor& value);
+  // From here on tensors are those of the second graph.
+  void BeginSecond() { second_ = true; }
 
  private:
   struct Held {
     Tensor value;
     bool second = false;
   };
-  const Tensor& Standing(const Tensor& value);
 
   std::map<double, double> numbers_;
-  std::map<int64_t, std::vector<Held>> tensors_;                  // by their count
-  std::map<std::vector<double>, std::vector<Tensor>> by_values_;  // by what no order changes
-  std::map<const void*, Tensor> in_order_;                        // by the address of what stands for it
-  bool second_ = false, blocked_ = false;
+  std::map<int64_t, std::vector<Held>> tensors_;  // by their count
+  bool second_ = false;
 };
 
 }  // namespace plumb

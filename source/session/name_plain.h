@@ -15,15 +15,16 @@ struct PlainGraph {
   Graph graph;
   BlobTable blobs;
   std::map<std::string, std::string> handed_on;  // tensors that are another one of the file
-  bool blocked = false;                          // MakePlain found weights in another order
 
   // The blob that holds a tensor of the file; "": none.
   std::string BlobOf(std::string tensor) const;
 };
 
-// ONNX Runtime's operators of blocked layouts become those of plain ones: their weights are in another order then, and
-// channels may be padded with zeros. Whether there are any.
-bool MakePlain(onnx::ModelIr* model);
+// ONNX Runtime's operators of blocked layouts become those of plain ones, whose weights are in blocks still.
+void MakePlain(onnx::ModelIr* model);
+// Such weights, in another order and padded with zeros, become those of `first`, where one tensor alone holds their
+// values.
+void TakeBlockedWeights(const onnx::ModelIr& first, onnx::ModelIr* second);
 
 // `shapes`: of network inputs with open dims. The errors of importing.
 Result<PlainGraph> ReadPlainGraph(const std::string& path, onnx::ModelIr model,

@@ -126,12 +126,12 @@ Result<Cells> ConvolutionCells(const TracedLayer& traced) {
   PLUMB_ASSIGN_OR_RETURN(ConvolutionShape shape, ResolveConvolution(traced.layer, x.shape()));
   OneDimensionLast(&shape.window);
   if (weight == nullptr) return Status::Internal("a convolution has no weights");
-  PLUMB_ASSIGN_OR_RETURN(const Tensor ordered, traced.constants->InOrder(*weight));
+  const Tensor standing = traced.constants->Standing(*weight);
   if (IsPointwise(shape)) {
-    PLUMB_ASSIGN_OR_RETURN(const Cells y, PointwiseCells(traced, shape, ordered));
+    PLUMB_ASSIGN_OR_RETURN(const Cells y, PointwiseCells(traced, shape, standing));
     return FinishConvolution(traced, shape, y);
   }
-  Cell function = MixCells(CellOfText("convolution"), ContentOf(ordered));
+  Cell function = MixCells(CellOfText("convolution"), ContentOf(standing));
   for (const int64_t number : {shape.group, shape.window.h.kernel, shape.window.w.kernel, shape.window.h.stride,
                                shape.window.w.stride, shape.window.h.dilation, shape.window.w.dilation})
     function = MixCells(function, static_cast<Cell>(number));

@@ -95,7 +95,13 @@ Status TracedPairs::Read(const std::string& a, const std::string& b, const NameM
       if (ours == input.name) shapes[theirs] = input.shape;
     }
   }
-  PLUMB_ASSIGN_OR_RETURN(plain_b_, ReadPlainGraph(b, other.ir, shapes));
+  // Without the zeros that fill blocks; they stay where an operator between the blocks counts on them.
+  onnx::ModelIr taken = other.ir;
+  TakeBlockedWeights(model.ir, &taken);
+  plain = ReadPlainGraph(b, std::move(taken), shapes);
+  if (!plain.ok()) plain = ReadPlainGraph(b, other.ir, shapes);
+  PLUMB_RETURN_IF_ERROR(plain.status());
+  plain_b_ = std::move(*plain);
   return PrepareCells();
 }
 
@@ -200,7 +206,7 @@ Status TracedPairs::Trace(const std::set<std::string>& kept_b) {
   ConstantTable constants;
   NameTrace trace_a(plain_a_.graph, plain_a_.blobs, &constants);
   PLUMB_RETURN_IF_ERROR(trace_a.Run(given_a_, kept_));
-  constants.BeginSecond(plain_b_.blocked);
+  constants.BeginSecond();
   std::map<std::string, Cells> given = given_b_;
   for (const auto& [theirs, ours] : forced_) {
     const auto cells = trace_a.kept().find(ours);
