@@ -142,7 +142,7 @@ struct StageAnswer {
   bool known = false;
   std::string stage;
   bool top = false;            // a top-1 of scores; else boxes, a mask or a text
-  std::string original, port;  // "#751 0.93", "3 boxes, the best 0.998", "'hello'"
+  std::string original, port;  // "#751 0.93 (margin 0.4)", "3 boxes, the best 0.998", "'hello'"
   std::string mended;          // the same with the first guilty stage mended; "" where it cannot be told
   std::string why;             // how `mended` is known, or why not
   bool same = true;

@@ -306,7 +306,7 @@ plumbnn.stage("softmax", np.float32([[0.125, 0.5, 0.25, 0.125]]))
 """
         report = plumbnn.stage_diff(self.folder / "c", self.run_program("python", code=code))
         self.assertEqual(report.verdict, "aligned")
-        self.assertEqual(report.samples[0]["answer"]["original"], "#1 0.5")
+        self.assertEqual(report.samples[0]["answer"]["original"], "#1 0.5 (margin 0.25)")
 
     def test_wrong_arguments(self):
         code = """

@@ -83,7 +83,7 @@ std::optional<AnswerPair> CompareAnswers(const Tensor& original, const Tensor& p
 
 std::string TopAnswer::text() const {
   if (numbers) return fmt::format("#{}", index);
-  return fmt::format("#{} {}", index, Number(value, 4));
+  return fmt::format("#{} {} (margin {})", index, Number(value, 4), Number(margin, 3));
 }
 
 std::optional<TopAnswer> AnswerOf(const Tensor& values, const std::string& kind) {

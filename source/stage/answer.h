@@ -13,14 +13,14 @@ namespace plumb {
 // top-1 of scores or logits along the last axis; or of class numbers, the first.
 struct TopAnswer {
   int64_t index = -1;
-  double value = 0, margin = 0;
+  double value = 0, margin = 0;  // `margin`: to the second
   bool numbers = false;  // `index` is what the tensor holds
   std::string text() const;
 };
 std::optional<TopAnswer> AnswerOf(const Tensor& values, const std::string& kind);
 
 struct AnswerPair {
-  std::string original, port;  // "#751 0.93", "3 boxes, the best 0.998"
+  std::string original, port;  // "#751 0.93 (margin 0.4)", "3 boxes, the best 0.998"
   std::string detail;          // how they differ, of sets, masks and texts: "IoU 0.93: ..."
   bool same = false;
   bool top = false;  // it is a top-1

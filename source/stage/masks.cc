@@ -106,7 +106,7 @@ std::vector<Convention> FindMask(const Picture& before, const Picture& after, co
       if (!cut.largest) found.push_back(CutThenResized(resize, cut));
     }
   }
-  for (Convention& one : found) one.any_size = !same_size;
+  for (Convention& convention : found) convention.any_size = !same_size;
   return found;
 }
 

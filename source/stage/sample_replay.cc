@@ -60,6 +60,7 @@ void SampleDiff::JudgeByReplay(const Values& values, int i, int j, bool same_bef
       Blame(values, i, j, row);
     }
     row->cause += (row->cause.empty() ? "" : "; ") + size;
+    row->reason.clear();  // that the shapes differ
     return;
   }
   const bool comparable = values.original_picture.has_value() && values.port_picture.has_value() &&
