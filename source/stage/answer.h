@@ -14,7 +14,7 @@ namespace plumb {
 struct TopAnswer {
   int64_t index = -1;
   double value = 0, margin = 0;  // `margin`: to the second
-  bool numbers = false;  // `index` is what the tensor holds
+  bool numbers = false;          // `index` is what the tensor holds
   std::string text() const;
 };
 std::optional<TopAnswer> AnswerOf(const Tensor& values, const std::string& kind);
