@@ -59,7 +59,7 @@ class Products {
     Add(MakeLayer(OpKind::kPlumbDequantizeLinear, "x", {"x_q", "x_scale", "x_zero"}, {"x"}));
     for (int i = 0; i < count; ++i) AddProduct(std::to_string(i), last_is_even && i + 1 == count);
     subject_.blobs["x_q"] = WholeNumbers({1, kTerms}, InputAt);
-    if (count == 1) return;  // else they would be one step
+    if (count == 1) return;
     subject_.blobs["x"] = Tensor::Create(DType::kF32, {1, kTerms}).value();
     for (int64_t k = 0; k < kTerms; ++k)
       subject_.blobs["x"].data<float>()[k] = static_cast<float>(InputAt(k) - kZeroOfX) * kStepOfX;
@@ -75,8 +75,10 @@ class Products {
     graph_.outputs.push_back(to);
   }
   void Write(const std::string& blob, const Tensor& integers) { subject_.blobs[blob] = integers; }
-  RunReport Judged() const {
+  void Forget(const std::string& blob) { subject_.blobs.erase(blob); }
+  RunReport Judged(const std::string& description = "") const {
     SubjectOptions options;
+    options.description = description;
     options.check.record = &record_;
     return CheckSubjectBlobs(graph_, subject_, {}, options).value();
   }
@@ -154,6 +156,36 @@ TEST(IntegerSubject, TwoTiesAreToldByTheOtherSteps) {
     EXPECT_EQ(last.cause, count == 1 ? "" : kNamedAway) << last.reason;
     EXPECT_EQ(run.first_wrong < 0, count == 1);
   }
+}
+
+// The float that a DequantizeLinear makes is in no dump of a runtime of integers: that joins no steps.
+TEST(IntegerSubject, ReadersOfOneTensorAreStepsOfTheirOwn) {
+  Products products(2);
+  products.Forget("x");
+  for (const std::string number : {"0", "1"}) {
+    products.Quantise("y" + number, "z" + number);
+    products.Write("z" + number, Products::Made(false, Even));
+  }
+  const RunReport run = products.Judged();
+  ASSERT_EQ(run.layers.size(), 2u);
+  for (const LayerReport& layer : run.layers) {
+    ASSERT_EQ(layer.outputs.size(), 1u);
+    EXPECT_EQ(layer.reason, kByOnnxRuntime);
+  }
+}
+
+// One of two ties up and one down is what no rule gives, and what no bound forbids.
+TEST(IntegerSubject, KernelsThatTheSubjectNamesFollowARule) {
+  Products products(1, true);
+  products.Quantise("y0", "z0");
+  Tensor mixed = Products::Made(true, Even).Clone().value();
+  ASSERT_EQ(SumAt(11, true), 181);
+  ++mixed.data<int64_t>()[11];
+  products.Write("z0", mixed);
+  EXPECT_EQ(products.Judged().layers.back().verdict, Verdict::kAligned);
+  const LayerReport named = products.Judged("LiteRT 2.3.0, reference kernels").layers.back();
+  EXPECT_EQ(named.verdict, Verdict::kWrong);
+  EXPECT_NE(named.reason.find("no rule of LiteRT's kernels gives all"), std::string::npos) << named.reason;
 }
 
 // An optimiser may quantise in front of what moves values or takes the largest.

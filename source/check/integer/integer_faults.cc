@@ -35,7 +35,10 @@ class Naming {
     const auto reals = Reals(part);
     if (reals.has_value()) TryReals(*reals);
     if (off_ > 0) TrySteps(part);
-    if (best_.empty() || !Explains()) return "";
+    if (best_.empty() || !Explains()) {
+      const std::string moved = step_.has_value() ? NameMovedOf(*step_) : "";
+      return moved.empty() ? "" : fmt::format("computed {}", moved);
+    }
     return fmt::format("computed {}", best_);
   }
 
@@ -96,9 +99,24 @@ class Naming {
     best_ = words;
   }
 
+  // By each rule, behind the tail.
+  std::string NameMovedOf(const IntegerStep& step) const {
+    std::vector<int64_t> integers(static_cast<size_t>(step.shape.NumElements()));
+    for (const IntegerRule& rule : AllIntegerRules(IsOfTflite(*scene_.graph))) {
+      if (rule.form != step.form || !rule.replay(step, &integers)) continue;
+      const auto behind = BehindTail(step, *scene_.blobs, integers);
+      if (!behind.ok()) continue;
+      const int64_t* right = behind->data<int64_t>();
+      const std::string words = NameMoved(behind->shape(), {right, right + behind->NumElements()}, step.zero, device_);
+      if (!words.empty()) return words;
+    }
+    return "";
+  }
+
   void TrySteps(const CutGroup& part) {
-    const auto step = ReadIntegerStep(scene_, part.group, part.inputs, blob_);
+    auto step = ReadIntegerStep(scene_, part.group, part.inputs, blob_);
     if (!step.ok()) return;
+    step_ = *step;
     healthy_ = std::min(healthy_, OffByRules(*step));
     for (const auto* faults : {&ValueFaults(), &ProductFaults()}) {
       for (const StepFault& fault : *faults) {
@@ -158,6 +176,7 @@ class Naming {
   std::vector<int64_t> device_;
   size_t healthy_ = 0, off_ = SIZE_MAX;  // integers that differ: without a fault, and by the best one
   std::string best_;
+  std::optional<IntegerStep> step_;
 };
 
 }  // namespace

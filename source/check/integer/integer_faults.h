@@ -40,6 +40,10 @@ const std::vector<RealFault>& RealFaults();
 // "with its values times 1.005", where a factor explains the integers better than 1; "": none does.
 std::string NameRealFactor(const QuantisedReals& reals, const std::vector<int64_t>& device);
 
+// moved_faults.cc: what became of right integers, by where they stand; "": nothing of what is known.
+std::string NameMoved(const Shape& shape, const std::vector<int64_t>& right, int64_t zero,
+                      const std::vector<int64_t>& device);
+
 // "computed with ...; the graph says ..." of what explains the output, which no rule does, best; "": nothing does.
 std::string NameIntegerFault(const Scene& scene, const StepRecord& record, size_t output);
 // "computed with its scale times 1.005; ...", where a factor of all values explains the output; "": none does.

@@ -232,7 +232,9 @@ bool WeightsOfBits(IntegerStep* step, const BlobTable& blobs) {
 }
 
 bool OtherSignOfWeights(IntegerStep* step, const BlobTable& blobs) {
-  return WithWeights(step, blobs, [](const Tensor&, int64_t, float q) { return q >= 0 ? q - 128 : q + 128; });
+  return WithWeights(step, blobs, [](const Tensor&, int64_t, float q) {
+    return q > 127 ? q - 256 : q < 0 ? q + 256 : q;
+  });
 }
 
 // The weight at another place of the kernel's last two axes.

@@ -42,7 +42,8 @@ HEALTHY = {
     "AVERAGE_POOL_2D": lambda c, kind: k.average(c), "MAX_POOL_2D": lambda c, kind: k.largest(c),
     "MEAN": lambda c, kind: k.reduced(c, True), "SUM": lambda c, kind: k.reduced(c, False),
     "SOFTMAX": lambda c, kind: k.softmax(c), "PRELU": lambda c, kind: k.two_slopes(c),
-    "SVDF": lambda c, kind: k.svdf(c), "LEAKY_RELU": lambda c, kind: k.two_slopes(c), "HARD_SWISH": lambda c, kind: k.hard_swish(c),
+    "SVDF": lambda c, kind: k.svdf(c), "LEAKY_RELU": lambda c, kind: k.two_slopes(c),
+    "HARD_SWISH": lambda c, kind: k.hard_swish(c),
     **{kind: lambda c, kind: k.table(c, FUNCTIONS[kind]) for kind in FUNCTIONS},
     **{kind: lambda c, kind: k.requantised(c) for kind in ("QUANTIZE", "RELU", "RELU6")},
 }
@@ -51,6 +52,11 @@ HEALTHY = {
 def of_written(change):
     """A fault of what a healthy kernel wrote; the first argument: those integers."""
     return lambda call, kind, written: change(written.astype(np.int64), call)
+
+
+def other_sign(v):
+    """The same 8 bits as u8 in place of i8, or the other way."""
+    return np.where(v > 127, v - 256, np.where(v < 0, v + 256, v))
 
 
 def add_products():
@@ -123,11 +129,9 @@ def add_products():
     fault("pairs that saturate at 16 bits", "conv first", product(pairs=lambda s: np.clip(s, -8192, 8191)), "pairs")
     fault("weights of 7 bits", PRODUCTS, product(w=lambda w: w >> 1 << 1), "weight|bits")
     fault("weights of 4 bits", PRODUCTS, product(w=lambda w: w >> 4 << 4), "weight|bits")
-    fault("weights with the other sign", PRODUCTS, product(w=lambda w: w ^ 0x80), "sign|weight")
+    fault("weights with the other sign", PRODUCTS, product(w=other_sign), "sign")
     fault("weights of the neighbouring channel", PRODUCTS, product(w=lambda w: np.roll(w, 1, 0)), "weight|channel")
-    fault("the input's bits taken with the other sign", PRODUCTS,
-          lambda c, kind: k.product(c, kind, x=lambda x: np.where(x > 127, x - 256, np.where(x < 0, x + 256, x))),
-          "sign")
+    fault("the input's bits taken with the other sign", PRODUCTS, product(x=other_sign), "sign")
     fault("the input of 7 bits", PRODUCTS, product(x=lambda x: x >> 1 << 1), "input|bits")
 
 
@@ -348,7 +352,7 @@ def add_moves():
     def joined(change):
         return lambda call, kind: np.concatenate(change(call), axis=call.options["axis"])
     fault("a concatenation the other way", "joined", joined(lambda c: [r.values for r in c.reads[::-1]]),
-          "order|swap|operand|other way")
+          "order|swap|exchanged")
     fault("a concatenation without the second", "joined",
           joined(lambda c: [c.reads[0].values, np.full_like(c.reads[1].values, c.zero)]), "second|writ|zero|part|last")
 
@@ -373,5 +377,6 @@ def add_rescaled():
           lambda c, kind: np.concatenate([r.values for r in c.reads], axis=c.options["axis"]), "scale")
 
 
-for make in (add_products, add_written, add_pairs, add_pools, add_tables, add_elements, add_moves, add_filters, add_rescaled):
+for make in (add_products, add_written, add_pairs, add_pools, add_tables, add_elements, add_moves, add_filters,
+             add_rescaled):
     make()
