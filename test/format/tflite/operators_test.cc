@@ -257,6 +257,29 @@ TEST(TfliteOperatorsTest, AnSvdfBeginsWithZeros) {
   EXPECT_EQ(*found, (std::vector<double>{30.5, 700.25}));
 }
 
+// The same with integers: what the filters make, 3 and 7 in steps of 0.6, are 5 and 12 of the state.
+TEST(TfliteOperatorsTest, AnSvdfOfIntegersRoundsItsState) {
+  const auto spec = [](schema::TensorType type, float scale, bool variable = false) {
+    TensorSpec made;
+    made.type = type;
+    made.scale = {scale};
+    made.zero_point = {0};
+    made.variable = variable;
+    return made;
+  };
+  TfliteModel m;
+  const int x = m.Input("x", {1, 2}, spec(schema::TensorType::INT8, 0.5f));
+  const int feature = m.Constant<int8_t>("feature", {2, 2}, {1, 2, 3, 4}, spec(schema::TensorType::INT8, 1));
+  const int time = m.Constant<int16_t>("time", {2, 2}, {-7, 10, -7, 100}, spec(schema::TensorType::INT16, 1));
+  const int bias = m.Constant<int32_t>("bias", {2}, {50, 0}, spec(schema::TensorType::INT32, 0.6f));
+  const int state = m.Tensor("state", {1, 4}, spec(schema::TensorType::INT16, 0.6f, true));
+  const int y = m.Tensor("y", {1, 2}, spec(schema::TensorType::INT8, 10));
+  m.Op(Code::SVDF, {x, feature, time, bias, state}, {y}, schema::CreateSVDFOptions(m.builder(), 1));
+  const auto found = m.Run({y}, {{2, 2}});
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_EQ(*found, (std::vector<double>{6, 72}));  // 5 x 0.6 x 10 + 50 x 0.6, 12 x 0.6 x 100
+}
+
 // One step: c = sigmoid(0) tanh(x) = 0.5 tanh(2), limited to 0.25; y = sigmoid(0) tanh(0.25).
 TEST(TfliteOperatorsTest, AnLstmLimitsItsCell) {
   TfliteModel m;
