@@ -60,16 +60,20 @@ const std::vector<RealFault>& RealFaults() {
 }
 
 std::string NameRealFactor(const QuantisedReals& reals, const std::vector<int64_t>& device) {
+  constexpr int kFewest = 8;  // integers within the limits
   double above = 0, below = 0;
+  int within = 0;
   for (size_t i = 0; i < device.size(); ++i) {
     if (device[i] == reals.low || device[i] == reals.high) continue;
     const double v = reals.steps[i];
+    ++within;
     above += v * static_cast<double>(device[i] - reals.zero);
     below += v * v;
   }
   const double factor = below > 0 ? above / below : 0;
   constexpr double kLeastOff = 5e-4;
-  if (!(std::fabs(factor) > 1e-3 && std::fabs(factor) < 1e3) || std::fabs(factor - 1) < kLeastOff) return "";
+  if (within < kFewest || !(std::fabs(factor) > 1e-3 && std::fabs(factor) < 1e3) || std::fabs(factor - 1) < kLeastOff)
+    return "";
   size_t off = 0, apart = 0;
   for (size_t i = 0; i < device.size(); ++i) {
     const double scaled = reals.steps[i] * factor;
