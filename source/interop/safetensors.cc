@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "interop/foreign_formats.h"
+#include "plumb/tensor_file.h"
 
 namespace plumb {
 namespace {

@@ -20,11 +20,8 @@ struct PlainGraph {
   std::string BlobOf(std::string tensor) const;
 };
 
-// ONNX Runtime's operators of blocked layouts become those of plain ones, whose weights are in blocks still.
-void MakePlain(onnx::ModelIr* model);
-// Such weights, in another order and padded with zeros, become those of `first`, where one tensor alone holds their
-// values.
-void TakeBlockedWeights(const onnx::ModelIr& first, onnx::ModelIr* second);
+// The graph before its loops and branches: without them, and without what follows from them.
+onnx::ModelIr WithoutLoops(const onnx::ModelIr& model);
 
 // `shapes`: of network inputs with open dims. The errors of importing.
 Result<PlainGraph> ReadPlainGraph(const std::string& path, onnx::ModelIr model,

@@ -8,6 +8,7 @@
 
 #include "op/core/strided.h"
 #include "plumb/inputs.h"
+#include "session/name_blocked.h"
 
 namespace plumb {
 namespace {
@@ -77,6 +78,27 @@ bool TakesDims(const onnx::ValueInfoIr& model, const onnx::ValueInfoIr& other) {
   return true;
 }
 
+// The first that can be imported of a file's graphs, with the shapes or without (what another graph fixes may be a
+// place holder, with which nothing runs), last the first one up to its loops. The error of the very first.
+Result<PlainGraph> ReadSomehow(const std::string& path, const std::vector<const onnx::ModelIr*>& models,
+                               const std::map<std::string, Shape>& shapes) {
+  Status first;
+  const auto read = [&](const onnx::ModelIr& model, const std::map<std::string, Shape>& given) {
+    auto plain = ReadPlainGraph(path, model, given);
+    if (!plain.ok() && first.ok()) first = plain.status();
+    return plain;
+  };
+  onnx::ModelIr straight = WithoutLoops(*models[0]);
+  std::vector<const onnx::ModelIr*> all = models;
+  if (straight.graph.nodes.size() < models[0]->graph.nodes.size()) all.push_back(&straight);
+  for (const onnx::ModelIr* model : all) {
+    auto plain = read(*model, shapes);
+    if (!plain.ok() && !shapes.empty()) plain = read(*model, {});
+    if (plain.ok()) return plain;
+  }
+  return first;
+}
+
 }  // namespace
 
 Status TracedPairs::Read(const std::string& a, const std::string& b, const NameModel& model, const NameModel& other) {
@@ -85,11 +107,7 @@ Status TracedPairs::Read(const std::string& a, const std::string& b, const NameM
     const onnx::ValueInfoIr *x = InputOf(model.ir, ours), *y = InputOf(other.ir, theirs);
     if (x != nullptr && y != nullptr && TakesDims(*x, *y)) fixed[ours] = Shape(y->dims);
   }
-  // What the other one fixes may be a place holder, with which nothing runs.
-  auto plain = ReadPlainGraph(a, model.ir, fixed);
-  if (!plain.ok() && !fixed.empty()) plain = ReadPlainGraph(a, model.ir, {});
-  PLUMB_RETURN_IF_ERROR(plain.status());
-  plain_a_ = std::move(*plain);
+  PLUMB_ASSIGN_OR_RETURN(plain_a_, ReadSomehow(a, {&model.ir}, fixed));
   for (const GraphInput& input : plain_a_.graph.inputs) {
     for (const auto& [theirs, ours] : walk_->pairs()) {
       if (ours == input.name) shapes[theirs] = input.shape;
@@ -98,10 +116,7 @@ Status TracedPairs::Read(const std::string& a, const std::string& b, const NameM
   // Without the zeros that fill blocks; they stay where an operator between the blocks counts on them.
   onnx::ModelIr taken = other.ir;
   TakeBlockedWeights(model.ir, &taken);
-  plain = ReadPlainGraph(b, std::move(taken), shapes);
-  if (!plain.ok()) plain = ReadPlainGraph(b, other.ir, shapes);
-  PLUMB_RETURN_IF_ERROR(plain.status());
-  plain_b_ = std::move(*plain);
+  PLUMB_ASSIGN_OR_RETURN(plain_b_, ReadSomehow(b, {&taken, &other.ir}, shapes));
   return PrepareCells();
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "format/tnn/model.h"
-#include "format/tnn/names.h"
+#include "format/tnn/name_writer.h"
 #include "format/tnn/proto.h"
 #include "graph/resources.h"
 

@@ -237,6 +237,50 @@ TEST_F(SuggestNames, WeightsInAnotherOrderAreOthers) {
   EXPECT_NE(csv.find("\nhorizontal,1\n"), std::string::npos) << csv;
 }
 
+// Of ONNX Runtime's blocks: another order of the weights, and zeros for channels that there are not.
+TEST_F(SuggestNames, BlockedWeightsAreTheModels) {
+  OnnxModel model, other;
+  std::vector<float> blocked(32);  // of 8 outputs
+  for (size_t output = 0; output < 4; ++output) {
+    for (size_t input = 0; input < 4; ++input) blocked[input * 8 + output] = DrawnValues(1, 16)[output * 4 + input];
+  }
+  for (OnnxModel* m : {&model, &other}) m->Input("x", {1, 4, 8, 8}).Output("y");
+  model.Floats("w", {4, 4, 1, 1}, DrawnValues(1, 16));
+  model.Floats("b", {4}, {1, 2, 3, 4});
+  model.Node("Conv", {"x", "w", "b"}, {"conv"});
+  model.Node("Abs", {"conv"}, {"size"});
+  model.Node("Softmax", {"size"}, {"y"});
+  other.Floats("0", {8, 4, 1, 1}, blocked);
+  other.Floats("1", {8}, {1, 2, 3, 4, 0, 0, 0, 0});
+  other.Node("Conv", {"x", "0", "1"}, {"2"}).set_domain("com.microsoft.nchwc");
+  auto& leaves = other.Node("ReorderOutput", {"2"}, {"3"});
+  leaves.set_domain("com.microsoft.nchwc");
+  auto* channels = leaves.add_attribute();
+  channels->set_name("channels");
+  channels->set_type(::onnx::AttributeProto::INT);
+  channels->set_i(4);
+  other.Node("Abs", {"3"}, {"4"});
+  other.Node("Softmax", {"4"}, {"y"});
+  EXPECT_TRUE(ReadNamesOf(Run(model, other), "# the same formula\nconv,3\n"));
+  EXPECT_TRUE(ReadNamesOf(Run(model, other), "# the same formula\nsize,4\n"));
+}
+
+// A loop that cannot be read takes nothing from what stands before it; a graph that cannot be read at all is said.
+TEST_F(SuggestNames, WhatStandsBeforeALoopIsRead) {
+  for (const char* type : {"Loop", "NoSuchOperator"}) {
+    OnnxModel model, other;
+    for (OnnxModel* m : {&model, &other}) m->Input("x", {1, 16}).Output("y").Floats("two", {}, {2});
+    model.Node("Add", {"x", "x"}, {"sum"});
+    model.Node(type, {"", "", "sum"}, {"y"});
+    other.Node("Mul", {"x", "two"}, {"0"});
+    other.Node(type, {"", "", "0"}, {"y"});
+    const CommandResult run = Run(model, other);
+    const bool loop = std::string(type) == "Loop";
+    EXPECT_EQ(ReadNamesOf(run, "sum,0\n"), loop) << run.out;
+    EXPECT_EQ(run.out.find("the formulas cannot be read") == std::string::npos, loop) << run.out;
+  }
+}
+
 // What no formula tells (here tanh by exp) holds the same values; a constant one, and one that two fit, never pair.
 TEST_F(SuggestNames, ValuesAreTheLastResort) {
   OnnxModel model, other;
