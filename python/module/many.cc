@@ -2,8 +2,6 @@
 // One network on many samples.
 #include "plumb/tool/many.h"
 
-#include <algorithm>
-
 #include "bind.h"
 
 namespace plumb::python {
@@ -28,11 +26,6 @@ ManyOptions ToOptions(const ManyArguments& a) {
   return options;
 }
 
-int64_t BatchOf(const ModelHandle& model) {
-  const std::vector<GraphInput>& inputs = model.graph->inputs;
-  return inputs.empty() ? 1 : std::max<int64_t>(1, inputs[0].shape.DimOrOne(0));
-}
-
 ManyReport CheckSamples(const ModelHandle& model, const ManyArguments& a) {
   const RunningCall call;
   std::vector<Sample> samples;
@@ -40,7 +33,7 @@ ManyReport CheckSamples(const ModelHandle& model, const ManyArguments& a) {
   const ManyOptions options = ToOptions(a);
   return Compute([&]() -> Result<ManyReport> {
     if (!a.path.empty()) {
-      PLUMB_ASSIGN_OR_RETURN(samples, ListSamples(a.path, BatchOf(model)));
+      PLUMB_ASSIGN_OR_RETURN(samples, ListSamples(a.path, SampleBatch(*model.graph)));
     }
     return CheckMany(model.graph, samples, options);
   });
@@ -56,13 +49,13 @@ nb::tuple InputsOf(const std::string& path, const std::string& name, int64_t bat
 
 std::vector<std::string> NamesOf(const ModelHandle& model, const std::string& path) {
   std::vector<std::string> names;
-  for (Sample& sample : ValueOf(ListSamples(path, BatchOf(model)))) names.push_back(std::move(sample.name));
+  for (Sample& sample : ValueOf(ListSamples(path, SampleBatch(*model.graph)))) names.push_back(std::move(sample.name));
   return names;
 }
 
 // The path, or the arrays, that a subject or golden has for a sample.
 nb::tuple TensorsOf(const ModelHandle& model, const std::string& path, const std::string& name) {
-  const TensorSource source = ValueOf(TensorsOfSample({path, {}}, name, BatchOf(model)));
+  const TensorSource source = ValueOf(TensorsOfSample({path, {}}, name, SampleBatch(*model.graph)));
   std::map<std::string, Tensor> tensors;
   for (const NamedTensor& tensor : source.tensors) tensors[tensor.name] = tensor.tensor;
   return nb::make_tuple(source.path, ToArrays(tensors));

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 Samples = Union[Path, Sequence[Any], Mapping[str, Any]]
 
 
+TOLD_EVERY = 1.0  # seconds
+
+
 class ManyReport:
     """What many samples showed.
 
@@ -185,7 +188,7 @@ def _told(progress: Callable[[int, int, float], None], results: str, count: int)
     began, before, ended = time.monotonic(), done(), threading.Event()
 
     def tell() -> None:
-        while not ended.wait(1):
+        while not ended.wait(TOLD_EVERY):
             now = done()
             each = (time.monotonic() - began) / (now - before) if now > before else math.nan
             progress(now, count, (count - now) * each)
@@ -232,6 +235,7 @@ def _elsewhere(arguments: _core.ManyArguments, path: str, executor: str, workers
     if given.unfuse:
         environment["DUMP_BLOB_UNFUSE"] = "1"
     ended = subprocess.run(command, env=environment, text=True, capture_output=True, check=False)
-    if not os.path.exists(arguments.results):  # else each sample says for itself what is wrong
+    of_samples = "could not be run" in ended.stdout or "could be run" in ended.stdout  # each says it for itself
+    if ended.returncode != 0 and not of_samples:
         said = (ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1]
-        raise Error("InvalidArgument", f"model_check: {said}")
+        raise Error("InvalidArgument", f"model_check: {said.removeprefix('error: ')}")

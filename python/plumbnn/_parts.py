@@ -52,6 +52,8 @@ def _run_part(job: dict[str, Any], part: int) -> tuple[str, str]:
 def _share_out(job: dict[str, Any]) -> None:
     """Writes RESULTS.part-K as the parts end; model_check joins them."""
     job["folder"] = os.getcwd()
+    if os.sep in job["command"][0]:
+        job["command"][0] = os.path.abspath(job["command"][0])
     job["environment"] = {
         name: value for name, value in os.environ.items() if name.startswith(("PLUMB_", "DUMP_"))
     }

@@ -29,6 +29,8 @@ std::vector<std::string> NamesOf(const std::string& sample) {
 
 }  // namespace
 
+std::string DumpedSamples::NameOf(const std::string& sample) { return NamesOf(sample).back(); }
+
 Result<DumpedSamples> DumpedSamples::Open(const std::string& what, const std::string& path, int64_t batch) {
   DumpedSamples opened(what, path);
   std::error_code error;
@@ -47,7 +49,9 @@ Result<DumpedSamples> DumpedSamples::Open(const std::string& what, const std::st
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Sample> entries, ListSamples(path, batch));
   for (const Sample& entry : entries) {
     const std::string dump = (fs::path(path) / entry.name).string();
-    for (const std::string& name : NamesOf(entry.name)) opened.paths_[name].push_back(dump);
+    std::vector<std::string> names = NamesOf(entry.name);
+    if (fs::is_directory(dump, error)) names.resize(1);  // img.v2 is no img
+    for (const std::string& name : names) opened.paths_[name].push_back(dump);
   }
   return opened;
 }
@@ -75,7 +79,8 @@ Result<TensorSource> DumpedSamples::Find(const std::string& sample) const {
         fmt::format("the {} has '{}' and '{}' of this sample: take one of them away", what_, paths[0], paths[1]));
   }
   return Status::NotFound(
-      fmt::format("the {} '{}' has nothing of the name '{}'", what_, path_, NamesOf(sample).back()));
+      fmt::format("the {} '{}' has nothing of the name '{}': it holds a dump for each sample, under its name", what_,
+                  path_, NameOf(sample)));
 }
 
 Result<std::map<std::string, Tensor>> OutputsOf(const TensorSource& source, const std::map<std::string, Tensor>& inputs,

@@ -35,6 +35,8 @@ class DumpedSamples {
   // NotFound, InvalidArgument: as ListSamples, or no folder and no .npz.
   static Result<DumpedSamples> Open(const std::string& what, const std::string& path, int64_t batch);
 
+  // What a dump of that sample is called, without an ending: of "images/cat.png" "cat".
+  static std::string NameOf(const std::string& sample);
   // NotFound: it has nothing of that sample; InvalidArgument: it has two.
   Result<TensorSource> Find(const std::string& sample) const;
 

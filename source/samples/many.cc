@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plumb/tool/many.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -37,11 +40,6 @@ Result<std::unique_ptr<Network>> NetworkOf(const std::shared_ptr<const Graph>& g
   return Network::Create(graph, std::move(opened), options);
 }
 
-// The first dim of the network's first input: so many rows of a .npz are one sample.
-int64_t BatchOf(const Graph& graph) {
-  return graph.inputs.empty() ? 1 : std::max<int64_t>(1, graph.inputs[0].shape.DimOrOne(0));
-}
-
 // One of the two that are compared: a network of ours, or what somebody else computed.
 struct Side {
   std::unique_ptr<Network> network;
@@ -55,7 +53,8 @@ class ManyRunner {
 
   ~ManyRunner() { SetNumThreads(threads_); }  // networks set their own
 
-  Status Open() {
+  Status Open(const std::vector<Sample>& samples) {
+    for (const Sample& sample : samples) ++of_that_name_[DumpedSamples::NameOf(sample.name)];
     PLUMB_ASSIGN_OR_RETURN(const DumpOptions dump, DumpOptionsFromEnvironment());
     NetworkOptions plain = options_.network;
     plain.single_forward = false;
@@ -114,7 +113,7 @@ class ManyRunner {
       return Status::Ok();
     }
     if (what == "golden" && options_.make_golden) return Status::Ok();
-    PLUMB_ASSIGN_OR_RETURN(side->dumps, DumpedSamples::Open(what, dumps.path, BatchOf(*graph_)));
+    PLUMB_ASSIGN_OR_RETURN(side->dumps, DumpedSamples::Open(what, dumps.path, SampleBatch(*graph_)));
     return Status::Ok();
   }
 
@@ -126,6 +125,9 @@ class ManyRunner {
   Status Read(const Side& side, const char* what, const std::string& sample, const Values& inputs,
               Values* values) const {
     if (!side.dumps) return Status::Ok();
+    const std::string name = DumpedSamples::NameOf(sample);
+    if (of_that_name_.at(name) > 1)
+      return Status::InvalidArgument(fmt::format("several samples are named '{}', and the {} has one", name, what));
     PLUMB_ASSIGN_OR_RETURN(const TensorSource source, side.dumps->Find(sample));
     PLUMB_ASSIGN_OR_RETURN(*values, OutputsOf(source, inputs, Reading(what)));
     return Status::Ok();
@@ -171,16 +173,26 @@ class ManyRunner {
   const std::shared_ptr<const Graph>& graph_;
   const int threads_ = NumThreads();
   BlobTable blobs_;
+  std::map<std::string, int> of_that_name_;  // how many samples
   Side tested_, reference_;
   SampleResults results_;
 };
 
 }  // namespace
 
+int64_t SampleBatch(const Graph& graph) {
+  return graph.inputs.empty() ? 1 : std::max<int64_t>(1, graph.inputs[0].shape.DimOrOne(0));
+}
+
+Status BeginResults(const Graph& graph, const ManyOptions& options) {
+  SampleResults results;
+  return results.Open(options, graph);
+}
+
 Result<ManyReport> CheckMany(const std::shared_ptr<const Graph>& graph, const std::vector<Sample>& samples,
                              const ManyOptions& options) {
   ManyRunner runner(options, graph);
-  PLUMB_RETURN_IF_ERROR(runner.Open());
+  PLUMB_RETURN_IF_ERROR(runner.Open(samples));
   std::vector<SampleResult> results;
   int64_t all_kept = 0;
   for (const Sample& sample : samples) {

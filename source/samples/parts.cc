@@ -28,6 +28,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Why it ended: "error: ..." of our tools, or the last line of another one.
+std::string WhatItSaid(const ProcessResult& ended) {
+  if (!ended.error.empty()) return ended.error;
+  const std::string said = LastLineOf(ended.err.empty() ? ended.out : ended.err), error = "error: ";
+  return said.rfind(error, 0) == 0 ? said.substr(error.size()) : said;
+}
+
 class Parts {
  public:
   explicit Parts(const PartsOptions& options) : options_(options) {}
@@ -80,21 +87,19 @@ class Parts {
     std::vector<std::string> command = options_.command;
     command.insert(command.end(), {"--part", fmt::format("{}/{}", part, options_.parts), "--results", FileOf(part)});
     ProcessOptions process;
-    process.merge = true;
     process.wait = [this](double, double) { return !stop_; };
-    size_t done = 0;
+    size_t done = SizeOf(FileOf(part));
     for (int deaths = 0; !stop_;) {
       const ProcessResult ended = RunProcess(command, process);
       if (ended.exit_code == 0 || ended.given_up) return;
-      if (ended.signal == 0 || ended.signal == SIGINT || ended.signal == SIGTERM)
-        return Fail(ended.error.empty() ? LastLineOf(ended.out) : ended.error);
+      if (ended.signal == 0 || ended.signal == SIGINT || ended.signal == SIGTERM) return Fail(WhatItSaid(ended));
       // It died: of a sample, which its file says; or before the first one.
       const size_t now = SizeOf(FileOf(part));
       deaths = now > done ? 0 : deaths + 1;
       done = now;
       if (deaths == kMostDeaths) {
         return Fail(fmt::format("the process for part {} of {} died ({}) before its first sample, {} times: {}", part,
-                                options_.parts, ::strsignal(ended.signal), deaths, LastLineOf(ended.out)));
+                                options_.parts, ::strsignal(ended.signal), deaths, WhatItSaid(ended)));
       }
     }
   }
@@ -115,8 +120,7 @@ class Parts {
     process.merge = true;
     process.wait = [this](double, double) { return !stop_; };
     const ProcessResult ended = RunProcess({PythonOf(""), "-m", "plumbnn._parts", file}, process);
-    if (ended.exit_code != 0 && !ended.given_up)
-      Fail(fmt::format("on Ray: {}", ended.error.empty() ? LastLineOf(ended.out) : ended.error));
+    if (ended.exit_code != 0 && !ended.given_up) Fail("on Ray: " + WhatItSaid(ended));
   }
 
   static size_t SizeOf(const std::string& path) {

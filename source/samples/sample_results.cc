@@ -132,7 +132,7 @@ std::string WithoutDied(const std::string& text) {
   std::string kept;
   for (const std::string& line : LinesOf(text)) {
     const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.value("died", false)) kept += line + "\n";
+    if (!json.is_object() || !json.contains("died")) kept += line + "\n";
   }
   return kept;
 }
@@ -148,8 +148,9 @@ std::string JoinResults(const std::vector<std::string>& texts, const std::vector
       const Json json = Json::parse(line, nullptr, false);
       if (!json.is_object()) continue;  // cut off by the end of its writer
       if (joined.empty() && json.contains("format")) joined = line + "\n";
-      if (!json.contains("sample") || !json["sample"].is_string()) continue;
-      const std::string name = json["sample"], device = json.value("device", "");
+      const auto is_text = [&](const char* field) { return json.contains(field) && json[field].is_string(); };
+      if (!is_text("sample") || !is_text("device")) continue;
+      const std::string name = json["sample"], device = json["device"];
       if (lines.count(device) == 0) devices.push_back(device);
       const auto at = place.find(name);
       lines[device][{at == place.end() ? place.size() : at->second, name}] = line;

@@ -194,6 +194,47 @@ TEST_F(DumpedTest, ASubjectStandsInTheDevicesPlace) {
   EXPECT_TRUE(Has(CheckMany(Relu(), Samples(), options).status().message(), "found subject \""));
 }
 
+// img.v2 is a folder's whole name, and a name that two samples have says nothing of which is meant.
+TEST_F(DumpedTest, NamesThatCouldBeAnothers) {
+  ManyOptions options = Options();
+  options.golden.path = Dumps();
+  std::filesystem::create_directories(At("dumps") + "/img.v2");
+  std::vector<Sample> samples = Samples();
+  samples[1].name = "img.png", samples[2].name = "x/a.png";
+  const ManyReport report = CheckMany(Relu(), samples, options).value();
+  EXPECT_EQ(report.ran, 0);
+  const std::string text = FormatMany(report, SidesOf(options), 10, 200);
+  EXPECT_TRUE(Has(text, "'img.png' could not be run: the golden '" + At("dumps") + "' has nothing of the name 'img'"))
+      << text;
+  EXPECT_TRUE(Has(text, "'x/a.png' could not be run: several samples are named 'a', and the golden has one")) << text;
+}
+
+// Computed now, of each sample; what it leaves is read as a dump.
+TEST_F(DumpedTest, AGoldenThatIsMadeOfEachSample) {
+  ManyOptions options = Options();
+  options.golden.path = "onnxruntime";
+  int runs = 0;
+  options.make_golden = [&](const std::map<std::string, Tensor>& inputs) {
+    ++runs;
+    EXPECT_EQ(inputs.at("x").ValueAt(0), 1);
+    const std::string python = At("python");
+    EXPECT_TRUE(
+        WriteFile(python, "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\nmkdir -p $6 && cp " + At("dumps") + "/c.npz $6/\n")
+            .ok());
+    std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+    Dumps();
+    GoldenOptions golden;
+    golden.python = python;
+    return GoldenRun::OnnxRuntime("net.onnx", inputs, golden);
+  };
+  const std::vector<Sample> samples = Samples();
+  const ManyReport report = CheckMany(Relu(), {samples[0], samples[1]}, options).value();
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(report.ran, 2) << report.samples[0].error;
+  EXPECT_EQ(report.agreed, 0);
+  EXPECT_EQ(report.samples[0].top1_reference, 4);
+}
+
 TEST_F(DumpedTest, AGoldenStandsInTheReferencesPlace) {
   ManyOptions options = Options();
   options.golden.path = Dumps();

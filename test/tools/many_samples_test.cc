@@ -67,6 +67,9 @@ TEST_F(ManySamples, OnSeveralDevices) {
   EXPECT_TRUE(Has(again.out, "; 10 were done before\n")) << again.out;
   const std::string absent = Has(run.out, "ARM and on") ? "X86" : "ARM";
   EXPECT_EQ(Check(options, absent).exit_code, 3);
+  const auto alone = Check(options + " --samples-only", absent);
+  EXPECT_EQ(alone.exit_code, 3) << alone.out;
+  EXPECT_TRUE(Has(alone.out, absent)) << alone.out;
 }
 
 // The dump is that of the sample that is looked at.
@@ -121,6 +124,25 @@ TEST_F(ManySamples, BrokenSamplesStopNoProcess) {
   EXPECT_EQ(TextOf(folder_ + "/two"), TextOf(folder_ + "/loop"));
 }
 
+// A file of results that is another's is named as it was given, and stays as it is.
+TEST_F(ManySamples, ResultsOfOthersAreRefusedBeforeAnyProcess) {
+  const std::string results = folder_ + "/results", call = "--inputs " + folder_ + "/images --workers 2 --results ";
+  for (const std::string& text :
+       {std::string("{\"died\":\"x\",\"sample\":\"a\",\"device\":3}\n"),
+        std::string("{\"format\":\"plumb-samples\",\"model\":\"other\"}\n"), std::string("a picture")}) {
+    WriteText(results, text);
+    const auto run = Check(call + results);
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    EXPECT_TRUE(Has(run.out, "'" + results + "': expected the results of this network")) << run.out;
+    EXPECT_EQ(TextOf(results), text);
+  }
+}
+
+TEST_F(ManySamples, APartBeyondTheLastSampleIsEmpty) {
+  const auto run = Check("-q --inputs " + folder_ + "/images --results " + folder_ + "/r --part 20/30");
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+}
+
 // A subject in a folder of dumps: of one digit it has another one's.
 TEST_F(ManySamples, ASubjectOfEachSample) {
   const std::string digits = std::string(PLUMB_EXAMPLES) + "/digits/";
@@ -151,6 +173,9 @@ TEST_F(ManySamples, MistakesAreOneSentence) {
       {"--inputs " + folder_ + "/images --part 1/2", "--part does nothing without --results"},
       {"--inputs " + folder_ + "/images --results " + folder_ + "/r --part 3/2",
        "--part: expected K/N with 1 <= K <= N, such as 2/8, found '3/2'"},
+      {"--inputs " + folder_ + "/images --executor loop --workers 2", "--workers does nothing with --executor loop"},
+      {"--inputs " + folder_ + "/images --results " + folder_ + "/r --part 1/2 --workers 2",
+       "--workers does nothing with --part"},
       {"--inputs " + folder_ + "/images --workers -1", "--workers: expected 0 to 1024, found -1"},
       {"--inputs " + folder_ + "/images --samples-only --full", "no layer is judged"},
       {"--inputs " + folder_ + "/images --executor spark", "--executor: expected processes, loop or ray"},

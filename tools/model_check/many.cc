@@ -8,6 +8,7 @@
 
 #include "common/print.h"
 #include "plumb/plumb.h"
+#include "plumb/tool/exit_code.h"
 #include "plumb/tool/file.h"
 #include "plumb/tool/many_parts.h"
 
@@ -15,12 +16,6 @@ namespace plumb {
 namespace {
 
 constexpr int kMostRows = 10;
-
-// The first dim of the network's first input: so many rows of a .npz are one sample.
-int64_t BatchOf(const Graph& graph) {
-  if (graph.inputs.empty() || graph.inputs[0].shape.rank() == 0) return 1;
-  return std::max<int64_t>(1, graph.inputs[0].shape[0]);
-}
 
 }  // namespace
 
@@ -43,6 +38,13 @@ void ManyArguments::AddTo(CommandLine* c) {
     c->OnlyWith(of_many, {"--inputs"});
   c->OnlyWith("--part", {"--results"});
   c->Check([this] { return Part().status(); });
+  c->Check([this] {
+    if (executor != "loop" && part.empty()) return Status::Ok();
+    if (workers == 0 && (part.empty() || executor != "ray")) return Status::Ok();
+    return Status::InvalidArgument(fmt::format("{} does nothing with {}: one process runs them",
+                                               workers > 0 ? "--workers" : "--executor ray",
+                                               part.empty() ? "--executor loop" : "--part"));
+  });
   c->Check([this] {
     return results.empty() || !samples.empty() ? Status::Ok()
                                                : Status::InvalidArgument("--results is of --inputs: give both");
@@ -109,14 +111,19 @@ class SamplesRun {
 
   Result<ManyOutcome> Go(const std::vector<AskedDevice>& devices) {
     PLUMB_RETURN_IF_ERROR(List());
+    if (samples_.empty()) return std::move(outcome_);  // a part beyond the last one
     PLUMB_RETURN_IF_ERROR(RunElsewhere(devices));
-    if (options_.subject.given()) PLUMB_RETURN_IF_ERROR(Take("subject", options_));
+    if (options_.subject.given()) PLUMB_RETURN_IF_ERROR(Take("subject", true, options_));
     for (const AskedDevice& asked : devices) {
       ManyOptions options = options_;
       options.subject = {};
       if (asked.device != "OPENCL" && asked.device != "VULKAN") options.network.device_index = 0;
-      if (OpenDevice(asked.device, options.network.device_index).ok())
-        PLUMB_RETURN_IF_ERROR(Take(asked.device, options));
+      const Status there = OpenDevice(asked.device, options.network.device_index).status();
+      if (!there.ok()) {
+        LeaveOut(there, ExitCodeOfDevice(there));
+      } else {
+        PLUMB_RETURN_IF_ERROR(Take(asked.device, asked.by_name, options));
+      }
     }
     outcome_.worst = samples_[0];
     if (!outcome_.ran) {
@@ -135,15 +142,13 @@ class SamplesRun {
 
  private:
   Status List() {
-    const int64_t batch = BatchOf(*run_.graph);
-    PLUMB_ASSIGN_OR_RETURN(const std::vector<Sample> all, ListSamples(arguments_.samples, batch));
+    PLUMB_ASSIGN_OR_RETURN(const std::vector<Sample> all, ListSamples(arguments_.samples, SampleBatch(*run_.graph)));
     PLUMB_ASSIGN_OR_RETURN(const auto part, arguments_.Part());
     for (size_t i = static_cast<size_t>(part.first) - 1; i < all.size(); i += static_cast<size_t>(part.second))
       samples_.push_back(all[i]);
     options_.says_begun = !arguments_.part.empty();
     outcome_.all = outcome_.failed = static_cast<int64_t>(samples_.size());
-    if (!samples_.empty()) return Status::Ok();
-    return options_.says_begun ? Status::Ok() : Status::InvalidArgument("there are no samples");
+    return Status::Ok();
   }
 
   // 0: this process runs all.
@@ -162,6 +167,7 @@ class SamplesRun {
       PLUMB_ASSIGN_OR_RETURN(work_, WorkFolder::Make("plumb-samples"));
       options_.results = work_.path() + "/results.jsonl";
     }
+    PLUMB_RETURN_IF_ERROR(BeginResults(*run_.graph, options_));
     constexpr int kPartsOfRay = 4;  // of each worker: what one that dies has to do again
     const size_t sides = devices.size() + (options_.subject.given() ? 1 : 0);
     PartsOptions parts;
@@ -173,20 +179,25 @@ class SamplesRun {
     parts.parts = std::min(static_cast<int64_t>(workers) * (parts.ray ? kPartsOfRay : 1), outcome_.all);
     const auto all = static_cast<int64_t>(samples_.size() * sides);
     Progress progress(fmt::format("samples in {} processes", workers), all, run_.quiet, true);
-    parts.progress = [&](int64_t done) { progress.Step(done, ""); };
+    if (!run_.quiet) parts.progress = [&](int64_t done) { progress.Step(done, ""); };
     const Status ran = RunParts(parts);
     progress.Clear();
     elsewhere_ = true;
     return ran;
   }
 
-  Status Take(const std::string& side, ManyOptions options) {
+  Status Take(const std::string& side, bool by_name, ManyOptions options) {
     options.device = side;
     Progress progress("samples on " + side, outcome_.all, run_.quiet, true);
     options.progress = [&](int64_t done, const std::string& name) { progress.Step(done, name); };
     auto report = CheckMany(run_.graph, samples_, options);
     progress.Clear();
-    if (report.status().code() == StatusCode::kNotSupported) return Status::Ok();
+    if (report.status().code() == StatusCode::kNotSupported) {
+      if (by_name) LeaveOut(report.status(), ExitCodeOf(report.status()));
+      if (!by_name && arguments_.samples_only)
+        outcome_.text += fmt::format("{}: skipped: {}\n", side, report.status().message());
+      return Status::Ok();
+    }
     if (!report.ok()) return report.status();
     if (elsewhere_) report->kept = 0;
     outcome_.ran = true;
@@ -201,11 +212,15 @@ class SamplesRun {
     return Status::Ok();
   }
 
+  void LeaveOut(const Status& why, int exit_code) {
+    if (outcome_.left_out.ok()) outcome_.left_out = why, outcome_.exit_code = exit_code;
+  }
+
   Result<ManyOutcome> FindDumps() {
     for (const auto& [dumps, found] :
          {std::pair(&options_.subject, &outcome_.subject), {&options_.golden, &outcome_.golden}}) {
       if (!dumps->given() || (dumps == &options_.golden && options_.make_golden)) continue;
-      auto source = TensorsOfSample(*dumps, worst_.name, BatchOf(*run_.graph));
+      auto source = TensorsOfSample(*dumps, worst_.name, SampleBatch(*run_.graph));
       if (source.ok()) *found = std::move(*source);  // of another side's worst sample it may be missing
     }
     return std::move(outcome_);

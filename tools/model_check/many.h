@@ -38,6 +38,9 @@ struct ManyOutcome {
   // Of that sample, where there are such.
   TensorSource subject, golden;
   bool ran = false;
+  // Why the first device that was left out is; its exit code.
+  Status left_out = Status::Ok();
+  int exit_code = 0;
   int64_t failed = 0, all = 0;  // samples that no device could run, samples
 };
 
@@ -50,7 +53,7 @@ struct ManyRun {
 };
 
 // The subject comes first, where there is one. A device that is not there or cannot run the network is left out, for
-// the check will say so. InvalidArgument: no sample could be run.
+// the check, where layers are judged, will say so. InvalidArgument: no sample could be run.
 Result<ManyOutcome> RunSamples(const ManyArguments& arguments, const ManyRun& run,
                                const std::vector<AskedDevice>& devices);
 

@@ -394,7 +394,11 @@ Status Run::TakeWorstSample(SessionOptions options) {
     AddError(
         Status::InvalidArgument(fmt::format("{} of {} samples could not be run (above)", outcome.failed, outcome.all)));
   }
-  if (LayersAreLeftOut()) return Status::Ok();
+  if (LayersAreLeftOut()) {
+    if (!outcome.left_out.ok())
+      result_.errors.push_back({InOptionWords(outcome.left_out.message()), outcome.exit_code});
+    return Status::Ok();
+  }
   const Sample& worst = outcome.worst;
   if (outcome.ran) Say(PrintableLine(fmt::format("The worst sample, '{}', layer by layer:", worst.name)) + "\n");
   options.inputs = run.options.inputs;

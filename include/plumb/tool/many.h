@@ -93,6 +93,13 @@ struct ManyReport {
 Result<ManyReport> CheckMany(const std::shared_ptr<const Graph>& graph, const std::vector<Sample>& samples,
                              const ManyOptions& options);
 
+// The first dim of the network's first input: so many rows of a .npz are one sample.
+int64_t SampleBatch(const Graph& graph);
+
+// Begins the file of results, or finds that it is of this network and of these options, as CheckMany does first:
+// InvalidArgument where it is of others.
+Status BeginResults(const Graph& graph, const ManyOptions& options);
+
 // The counts, the interval, and the worst first.
 ManyReport RankSamples(std::vector<SampleResult> samples);
 
