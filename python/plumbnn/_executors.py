@@ -10,6 +10,7 @@ import collections
 import contextlib
 import multiprocessing
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
@@ -86,6 +87,17 @@ def _in_processes(
     return [done[i] for i in range(len(jobs))]
 
 
+def reach(address: str) -> None:
+    """Refuses "host:port" where nothing listens, for which Ray waits many minutes."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdigit():
+        return  # "auto", "local"
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise Error("NotFound", f"RAY_ADDRESS: there is no Ray at '{address}' ({error})") from error
+
+
 @contextlib.contextmanager
 def ray_cluster(workers: int) -> Iterator[Any]:
     """Ray, on the cluster that the program or $RAY_ADDRESS names, else started on this machine and stopped again."""
@@ -93,8 +105,9 @@ def ray_cluster(workers: int) -> Iterator[Any]:
         import ray
     except ImportError as error:
         raise Error("NotSupported", "executor='ray' needs Ray: pip install 'plumbnn[ray]'") from error
-    started = not ray.is_initialized()
-    if started and os.environ.get("RAY_ADDRESS"):
+    started, address = not ray.is_initialized(), os.environ.get("RAY_ADDRESS")
+    if started and address:
+        reach(address)
         ray.init(log_to_driver=False)
     elif started:
         ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pathlib
 import signal
+import socket
 import unittest
 
 import numpy as np
@@ -66,6 +67,15 @@ class Sweep(unittest.TestCase):
         self.addCleanup(setattr, _executors, "_send", kept)
         report = plumbnn.sweep([DIGITS], 1, devices=["NAIVE"], workers=1)
         self.assertEqual(report.rows[0].error, "the worker died (exit code -9), 2 times")
+
+    def test_a_cluster_that_is_not_there(self):
+        with socket.socket() as taken:  # bound, and nobody listens
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+            for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}", "127.0.0.1:99999999"):
+                with self.assertRaisesRegex(plumbnn.Error, f"RAY_ADDRESS: there is no Ray at '{address}'"):
+                    _executors.reach(address)
+        _executors.reach("auto")
 
     def test_bad_arguments(self):
         with self.assertRaisesRegex(plumbnn.Error, "executor: processes, ray, loop; found 'spark'"):
