@@ -59,7 +59,7 @@ std::string StageSide::ColorOf(int index) const {
   for (int at = index; at >= 0; at = Before(at)) {
     if (as_it_is_.count(at) != 0) return "";
     if (!stage(at).info.color.empty()) return stage(at).info.color;
-    if (stage(at).kind == "colour") return "";
+    if (stage(at).kind == "colour" || stage(at).kind == "model") return "";
   }
   return "";
 }

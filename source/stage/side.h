@@ -51,7 +51,7 @@ class StageSide {
   const Found& Search(int index);
   // The values of all stages that it reads; none where one cannot be loaded.
   std::vector<Tensor> ReadBy(int index);
-  // As the stage says it, or the last one before that did; one that changes colours begins anew.
+  // As the stage says it, or the last one before that did; one that changes colours, or a network, begins anew.
   std::string ColorOf(int index) const;
   bool FeedsNetwork(int index) const;
 
