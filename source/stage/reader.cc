@@ -34,6 +34,15 @@ bool HasManifest(const fs::path& folder) {
   return fs::is_regular_file(folder / "manifest.json", error);
 }
 
+// A sample's folder whose manifest was lost.
+bool HasOnlyValues(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".npy") return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::vector<StageSample>> ReadStages(const std::string& folder) {
@@ -59,10 +68,14 @@ Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std
     samples.push_back(std::move(sample));
     return samples;
   }
-  std::vector<std::string> folders;  // one level deep: a link that leads back to its own folder is not followed
+  std::vector<std::string> folders, lost;  // one level deep: a link that leads back to its own folder is not followed
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (HasManifest(it->path())) folders.push_back(it->path().string());
-    if (folders.size() > kMaxSamples)
+    if (HasManifest(it->path())) {
+      folders.push_back(it->path().string());
+    } else if (HasOnlyValues(it->path())) {
+      lost.push_back(it->path().string());
+    }
+    if (folders.size() + lost.size() > kMaxSamples)
       return Status::CorruptModel(fmt::format("'{}' holds more than {} samples", folder, kMaxSamples));
   }
   if (error) return Status::IoError(fmt::format("cannot read the folder '{}': {}", folder, error.message()));
@@ -72,6 +85,13 @@ Result<std::vector<StageSample>> ReadWholeSamples(const std::string& folder, std
         "that calls plumb::Stage or plumbnn.stage writes them",
         folder, folder));
   std::sort(folders.begin(), folders.end());
+  std::sort(lost.begin(), lost.end());
+  for (const std::string& one : lost) {
+    broken->push_back({fs::path(one).filename().string(),
+                       Status::NotFound(fmt::format("sample '{}' has values, but no file manifest.json: run the "
+                                                    "program again, or remove the folder",
+                                                    one))});
+  }
   for (const std::string& one : folders) {
     auto sample = ReadSample(one);
     if (sample.ok()) {

@@ -117,6 +117,20 @@ TEST_F(StageTest, TheGuiltyStageIsNamedAndTheRestInherits) {
   EXPECT_NE(FormatStageJson(*decode).find("\"first_guilty\": 0"), std::string::npos);
 }
 
+TEST_F(StageTest, ASampleThatLostItsManifestIsNotPassedOver) {
+  const Tensor image = Bytes({4, 4, 3}, 5);
+  for (const char* sample : {"/a", "/b"}) WriteSample(path("whole") + sample, kTwoStages, {image, Part(image, 0, 0)});
+  fs::copy(path("whole"), path("lost"), fs::copy_options::recursive);
+  fs::remove(path("lost/b/manifest.json"));
+  const Status status = ReadStages(path("lost")).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_NE(status.message().find("/lost/b' has values, but no file manifest.json"), std::string::npos);
+  const auto report = DiffStages(path("whole"), path("lost"));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->aligned, 1);
+  EXPECT_EQ(report->broken, 1);
+}
+
 TEST_F(StageTest, AnotherSizeOfTheSameCropIsIntroduced) {
   const Tensor image = Bytes({4, 4, 3}, 5);
   Tensor small = Tensor::Create(DType::kU8, {2, 2, 3}).value();
