@@ -191,7 +191,7 @@ Result<std::vector<Row>> Faces(const cv::Mat& image, const std::vector<Row>& row
 
 Status Detect(const std::string& photo, const std::string& folder) {
   const cv::Mat image = cv::imread(photo, cv::IMREAD_COLOR);
-  if (image.empty()) return Status::NotFound("there is no photo '" + photo + "'");
+  if (image.empty()) return Status::NotFound("'" + photo + "' is no photo that OpenCV can read");
   plumb::StageInfo info = Info("");
   info.parameters = {{"file", photo}};
   PLUMB_RETURN_IF_ERROR(PictureStage("decode", image, info));

