@@ -45,15 +45,21 @@ ActivateRow ActivationRow(int activation) {
 
 namespace {
 
-// The images of args.beside: those that lie close to `images` by their differences, the others behind them.
-void AddBeside(const SumGeometry& geometry, const SumOperands& operands, const ReferenceArgs& beside,
+// Images that share a sweep over the weights: enough of them that the sweep costs little beside their sums. A batch of
+// millions (the rows of an InnerProduct) would take a kilobyte each beside its blobs.
+constexpr int64_t kSharing = 1024;
+
+// The images of args.beside from `first` on: those that lie close to `images` by their differences, the others behind
+// them.
+void AddBeside(const SumGeometry& geometry, const SumOperands& operands, const ReferenceArgs& beside, int64_t first,
                std::vector<SumImage>* images) {
   const int64_t in = geometry.in_channels * geometry.in_pixels();
   const int64_t out = geometry.out_channels * geometry.out_pixels();
   const bool has_difference = HasDifference(geometry, operands);
-  for (size_t n = 0, batch = images->size(); n < batch; ++n) {
-    const double* near = beside.inputs[0]->data<double>() + static_cast<int64_t>(n) * in;
-    double* output = beside.outputs[0]->data<double>() + static_cast<int64_t>(n) * out;
+  for (size_t n = 0, count = images->size(); n < count; ++n) {
+    const int64_t at = first + static_cast<int64_t>(n);
+    const double* near = beside.inputs[0]->data<double>() + at * in;
+    double* output = beside.outputs[0]->data<double>() + at * out;
     SumImage& image = (*images)[n];
     if (has_difference && SumOfDifferences(geometry, operands.weight.f32(), image.input.f64(), near, output)) {
       image.beside = output;
@@ -79,19 +85,22 @@ Status RunBatch(const SumGeometry& geometry, SumOperands operands, int64_t batch
   const double* input_tau = bound != nullptr ? InputTau(*bound, 0) : nullptr;
   const Tensor* later = bound != nullptr && operands.activate == nullptr ? bound->later : nullptr;
   std::vector<SumImage> images;
-  for (int64_t n = 0; n < batch; ++n) {
-    SumImage image;
-    image.input = RealsOf(input, n * in);
-    image.output = RealsOf(args.outputs[0], n * out);
-    if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + n * out;
-    if (input_tau != nullptr) image.input_tau = input_tau + n * in;
-    if (later != nullptr) image.later = later->data<double>() + n * out;
-    if (later != nullptr && bound->later_constant != nullptr)
-      image.later_constant = bound->later_constant->data<double>() + n * out;
-    images.push_back(image);
+  for (int64_t begin = 0; begin < batch; begin += kSharing) {
+    images.clear();
+    for (int64_t n = begin; n < std::min(batch, begin + kSharing); ++n) {
+      SumImage image;
+      image.input = RealsOf(input, n * in);
+      image.output = RealsOf(args.outputs[0], n * out);
+      if (bound != nullptr) image.tau = bound->tau[0]->data<double>() + n * out;
+      if (input_tau != nullptr) image.input_tau = input_tau + n * in;
+      if (later != nullptr) image.later = later->data<double>() + n * out;
+      if (later != nullptr && bound->later_constant != nullptr)
+        image.later_constant = bound->later_constant->data<double>() + n * out;
+      images.push_back(image);
+    }
+    if (args.beside != nullptr) AddBeside(geometry, operands, *args.beside, begin, &images);
+    SumOfProducts(geometry, operands, images, SumBoundOf(bound));
   }
-  if (args.beside != nullptr) AddBeside(geometry, operands, *args.beside, &images);
-  SumOfProducts(geometry, operands, images, SumBoundOf(bound));
   return Status::Ok();
 }
 
