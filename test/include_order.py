@@ -16,7 +16,7 @@ import sys
 
 ORDER = {
     "source": ("base simd tensor op graph format reference device runtime dump interop api check stage session "
-               "samples remote").split(),
+               "names samples remote").split(),
     "source/check": "core numbers judge integer cause walk subject report".split(),
     "source/device": "shared gpu cpu naive arm x86 opencl vulkan".split(),
     "source/format": "tnn onnx tflite".split(),

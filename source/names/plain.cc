@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_plain.h"
+#include "names/plain.h"
 
 #include <fmt/core.h>
 
@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "format/onnx/import.h"
 #include "format/tflite/import.h"
+#include "names/blocked.h"
 #include "plumb/plumb.h"
-#include "session/name_blocked.h"
 
 namespace plumb {
 namespace {

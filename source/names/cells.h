@@ -3,8 +3,8 @@
 // the field modulo 2^61 - 1 for each element of its inputs. Sums and products are those of the field, so two ways to
 // write the same sum give the same number; any other function gives a hash of the function and its argument. Equal
 // numbers mean equal formulas. No value that the network computes comes in: these are no floats.
-#ifndef PLUMB_SESSION_NAME_CELLS_H_
-#define PLUMB_SESSION_NAME_CELLS_H_
+#ifndef PLUMB_NAMES_CELLS_H_
+#define PLUMB_NAMES_CELLS_H_
 
 #include <cstdint>
 #include <map>
@@ -99,4 +99,4 @@ class ConstantTable {
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_CELLS_H_
+#endif  // PLUMB_NAMES_CELLS_H_

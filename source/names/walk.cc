@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_walk.h"
+#include "names/walk.h"
 
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_cells.h"
+#include "names/cells.h"
 
 #include <algorithm>
 #include <cmath>

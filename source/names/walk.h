@@ -2,14 +2,14 @@
 // NameWalk: two graphs are walked together. Weights say which product is which; what a product reads is the same on
 // both sides, whatever was fused in front of it. From these pairs on, one operator of pairs gives a pair, in both
 // directions, until nothing new is found. A tensor that two would claim keeps the first.
-#ifndef PLUMB_SESSION_NAME_WALK_H_
-#define PLUMB_SESSION_NAME_WALK_H_
+#ifndef PLUMB_NAMES_WALK_H_
+#define PLUMB_NAMES_WALK_H_
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "session/name_graph.h"
+#include "names/graph.h"
 
 namespace plumb {
 
@@ -50,4 +50,4 @@ class NameWalk {
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_WALK_H_
+#endif  // PLUMB_NAMES_WALK_H_

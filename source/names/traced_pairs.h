@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// TracedPairs: traces both graphs again and again (name_trace.h), and tells the walk which tensors have one formula.
-#ifndef PLUMB_SESSION_NAME_TRACED_PAIRS_H_
-#define PLUMB_SESSION_NAME_TRACED_PAIRS_H_
+// TracedPairs: traces both graphs again and again (trace.h), and tells the walk which tensors have one formula.
+#ifndef PLUMB_NAMES_TRACED_PAIRS_H_
+#define PLUMB_NAMES_TRACED_PAIRS_H_
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "session/name_graph.h"
-#include "session/name_plain.h"
-#include "session/name_trace.h"
-#include "session/name_values.h"
-#include "session/name_walk.h"
+#include "names/graph.h"
+#include "names/plain.h"
+#include "names/trace.h"
+#include "names/values.h"
+#include "names/walk.h"
 
 namespace plumb {
 
@@ -58,4 +58,4 @@ class TracedPairs {
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_TRACED_PAIRS_H_
+#endif  // PLUMB_NAMES_TRACED_PAIRS_H_

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// NameTrace: the cells (name_cells.h) of every blob of a graph.
-#ifndef PLUMB_SESSION_NAME_TRACE_H_
-#define PLUMB_SESSION_NAME_TRACE_H_
+// NameTrace: the cells (cells.h) of every blob of a graph.
+#ifndef PLUMB_NAMES_TRACE_H_
+#define PLUMB_NAMES_TRACE_H_
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "names/cells.h"
 #include "op/core/op.h"
 #include "plumb/model.h"
-#include "session/name_cells.h"
 
 namespace plumb {
 
@@ -23,11 +23,11 @@ struct TracedLayer {
   ConstantTable* constants;
 };
 
-// name_elements.cc: operators that compute each element for itself; nothing: it is none.
+// elements.cc: operators that compute each element for itself; nothing: it is none.
 Result<std::vector<Cells>> TraceElements(const TracedLayer& traced);
-// name_products.cc: products and convolutions.
+// products.cc: products and convolutions.
 Result<std::vector<Cells>> TraceProducts(const TracedLayer& traced);
-// name_rows.cc: sums over axes and normalisations; every other operator as a function of all that it reads.
+// rows.cc: sums over axes and normalisations; every other operator as a function of all that it reads.
 Result<std::vector<Cells>> TraceRows(const TracedLayer& traced);
 Result<std::vector<Cells>> TraceWhole(const TracedLayer& traced);
 
@@ -74,4 +74,4 @@ class NameTrace {
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_TRACE_H_
+#endif  // PLUMB_NAMES_TRACE_H_

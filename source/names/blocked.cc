@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_blocked.h"
+#include "names/blocked.h"
 
 #include <algorithm>
 #include <cmath>

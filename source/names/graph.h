@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // NameGraph: a graph as far as SuggestNames looks at it: what is computed from what, by which operator, with which
 // constants.
-#ifndef PLUMB_SESSION_NAME_GRAPH_H_
-#define PLUMB_SESSION_NAME_GRAPH_H_
+#ifndef PLUMB_NAMES_GRAPH_H_
+#define PLUMB_NAMES_GRAPH_H_
 
 #include <map>
 #include <memory>
@@ -60,4 +60,4 @@ Result<NameModel> ReadNameModel(const std::string& path);
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_GRAPH_H_
+#endif  // PLUMB_NAMES_GRAPH_H_

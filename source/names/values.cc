@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_values.h"
+#include "names/values.h"
 
 #include <fmt/core.h>
 

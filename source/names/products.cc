@@ -3,10 +3,10 @@
 // holds are steps behind it. A convolution of one pixel is a product of matrices.
 #include <algorithm>
 
+#include "names/trace.h"
 #include "op/convolution.h"
 #include "op/inner_product.h"
 #include "op/matmul.h"
-#include "session/name_trace.h"
 
 namespace plumb {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlainGraph: a file's graph in Plumb's own operators, which is what SuggestNames traces.
-#ifndef PLUMB_SESSION_NAME_PLAIN_H_
-#define PLUMB_SESSION_NAME_PLAIN_H_
+#ifndef PLUMB_NAMES_PLAIN_H_
+#define PLUMB_NAMES_PLAIN_H_
 
 #include <map>
 #include <string>
@@ -29,4 +29,4 @@ Result<PlainGraph> ReadPlainGraph(const std::string& path, onnx::ModelIr model,
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_PLAIN_H_
+#endif  // PLUMB_NAMES_PLAIN_H_

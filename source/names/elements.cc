@@ -7,12 +7,12 @@
 #include <cmath>
 #include <optional>
 
+#include "names/trace.h"
 #include "op/activation.h"
 #include "op/binary.h"
 #include "op/cast.h"
 #include "op/core/strided.h"
 #include "plumb/tool/support.h"
-#include "session/name_trace.h"
 
 namespace plumb {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_graph.h"
+#include "names/graph.h"
 
 #include <fmt/core.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX Runtime's graphs of blocked layouts (NCHWc), made plain.
-#ifndef PLUMB_SESSION_NAME_BLOCKED_H_
-#define PLUMB_SESSION_NAME_BLOCKED_H_
+#ifndef PLUMB_NAMES_BLOCKED_H_
+#define PLUMB_NAMES_BLOCKED_H_
 
 #include "format/onnx/ir.h"
 
@@ -15,4 +15,4 @@ void TakeBlockedWeights(const onnx::ModelIr& first, onnx::ModelIr* second);
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_BLOCKED_H_
+#endif  // PLUMB_NAMES_BLOCKED_H_

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last resort of SuggestNames: tensors that hold the same values.
-#ifndef PLUMB_SESSION_NAME_VALUES_H_
-#define PLUMB_SESSION_NAME_VALUES_H_
+#ifndef PLUMB_NAMES_VALUES_H_
+#define PLUMB_NAMES_VALUES_H_
 
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "session/name_plain.h"
+#include "names/plain.h"
 
 namespace plumb {
 
@@ -33,4 +33,4 @@ Result<std::vector<ValuedTensor>> ReadForValues(const std::string& path, const s
 
 }  // namespace plumb
 
-#endif  // PLUMB_SESSION_NAME_VALUES_H_
+#endif  // PLUMB_NAMES_VALUES_H_

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_traced_pairs.h"
+#include "names/traced_pairs.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "names/blocked.h"
 #include "op/core/strided.h"
 #include "plumb/inputs.h"
-#include "session/name_blocked.h"
 
 namespace plumb {
 namespace {

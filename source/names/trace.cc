@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/name_trace.h"
+#include "names/trace.h"
 
 #include <algorithm>
 

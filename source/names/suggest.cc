@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// SuggestNames: both graphs are traced (name_trace.h), and tensors of the same formula are pairs. What was rewritten
-// beyond recognition is found by the walk (name_walk.h); its pairs then count as the same in the next trace.
+// SuggestNames: both graphs are traced (trace.h), and tensors of the same formula are pairs. What was rewritten
+// beyond recognition is found by the walk (walk.h); its pairs then count as the same in the next trace.
 #include "plumb/suggest.h"
 
 #include <algorithm>
 #include <memory>
 
 #include "base/text.h"
-#include "session/name_traced_pairs.h"
+#include "names/traced_pairs.h"
 
 namespace plumb {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "names/trace.h"
 #include "op/affine.h"
 #include "op/arg_max.h"
 #include "op/norm.h"
@@ -12,7 +13,6 @@
 #include "op/reduce.h"
 #include "op/softmax.h"
 #include "plumb/tool/support.h"
-#include "session/name_trace.h"
 
 namespace plumb {
 namespace {
