@@ -61,6 +61,40 @@ LoadOptions ToLoadOptions(const ModelArguments& arguments) {
   return load;
 }
 
+nb::list FileTensors(const std::string& path) {
+  nb::list list;
+  for (const ModelTensor& tensor : ValueOf(ModelTensors(path))) {
+    nb::dict dict;
+    dict["graph"] = tensor.graph;
+    dict["index"] = tensor.index;
+    dict["name"] = tensor.name;
+    dict["type"] = tensor.type;
+    dict["shape"] = nb::tuple(nb::cast(tensor.shape));
+    dict["scale"] = tensor.scale;
+    dict["zero_point"] = tensor.zero_point;
+    dict["axis"] = tensor.axis;
+    dict["buffer"] = tensor.buffer;
+    dict["bytes"] = tensor.bytes;
+    list.append(dict);
+  }
+  return list;
+}
+
+nb::list FileSignatures(const std::string& path) {
+  nb::list list;
+  for (const ModelSignature& signature : ValueOf(ModelSignatures(path))) {
+    nb::dict dict, inputs, outputs;
+    dict["name"] = signature.name;
+    dict["graph"] = signature.graph;
+    for (const auto& [name, tensor] : signature.inputs) inputs[nb::cast(name)] = tensor;
+    for (const auto& [name, tensor] : signature.outputs) outputs[nb::cast(name)] = tensor;
+    dict["inputs"] = inputs;
+    dict["outputs"] = outputs;
+    list.append(dict);
+  }
+  return list;
+}
+
 void BindModel(nb::module_& m) {
   using Shared = std::shared_ptr<const Graph>;
   nb::class_<ModelArguments>(m, "ModelArguments")
@@ -122,6 +156,8 @@ void BindModel(nb::module_& m) {
     load.input_values.clear();  // constants are in the graph, and a tnnproto has none
     return ModelHandle{std::move(graph), files, std::move(load)};
   });
+  m.def("file_tensors", &FileTensors, nb::sig("def file_tensors(path: str) -> list[dict[str, typing.Any]]"));
+  m.def("file_signatures", &FileSignatures, nb::sig("def file_signatures(path: str) -> list[dict[str, typing.Any]]"));
   m.def("devices", &DescribeDevices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
   m.def("version", &Version);
   m.def("set_runtime", [](int threads, const std::string& max_isa) { ThrowIfError(SetRuntime({threads, max_isa})); });

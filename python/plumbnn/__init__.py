@@ -28,7 +28,7 @@ from ._stage import StageReport, sample, stage, stage_diff, stage_match, stages_
 from ._sweep import SweepReport, SweepRow, sweep
 from ._tensors import tensors
 from ._trace import TraceFinding, TraceReport, trace_check
-from ._types import Device, Layer, Observer, Port, Step, TensorInfo
+from ._types import Device, FileTensor, Layer, Observer, Port, Signature, Step, TensorInfo
 
 __version__: str = _core.version()
 
@@ -40,6 +40,7 @@ __all__ = [
     "DeviceReport",
     "DiffReport",
     "Error",
+    "FileTensor",
     "Judged",
     "Judgement",
     "Layer",
@@ -54,6 +55,7 @@ __all__ = [
     "ReduceReport",
     "Report",
     "Run",
+    "Signature",
     "StageReport",
     "Step",
     "SweepReport",

@@ -12,7 +12,7 @@ from ._arrays import all_ready
 from ._errors import Error
 from ._given import Path
 from ._tensors import SUFFIXES, tensors
-from ._types import Device, Layer, TensorInfo
+from ._types import Device, FileTensor, Layer, Signature, TensorInfo
 
 Source = Union[Path, bytes, Any]  # a path, an .onnx as bytes, or a torch.nn.Module
 Shapes = Mapping[str, Sequence[int]]
@@ -44,6 +44,24 @@ class Model:
     def outputs(self) -> list[str]:
         """The names of the network outputs."""
         return self._graph.outputs()
+
+    @property
+    def file_tensors(self) -> list[FileTensor]:
+        """Every tensor of a .tflite in its order, also those that no layer of ours has.
+
+        Raises:
+            Error: NotSupported where the format does not number its tensors.
+        """
+        return [FileTensor(**tensor) for tensor in _core.file_tensors(self.path)]
+
+    @property
+    def signatures(self) -> list[Signature]:
+        """The ways to run a .tflite, of which `load` takes one by its name.
+
+        Raises:
+            Error: NotSupported where the format has none.
+        """
+        return [Signature(**signature) for signature in _core.file_signatures(self.path)]
 
     @property
     def layers(self) -> list[Layer]:

@@ -32,6 +32,38 @@ class TensorInfo:
 
 
 @dataclasses.dataclass(frozen=True)
+class FileTensor:
+    """A tensor as a .tflite numbers and names it: real = scale * (q - zero_point)."""
+
+    graph: int
+    """The subgraph that it belongs to."""
+    index: int
+    name: str
+    type: str
+    """The format's own word, e.g. "INT8"."""
+    shape: tuple[int, ...]
+    """-1: open."""
+    scale: list[float]
+    """None, one, or one for each element along `axis`; so is `zero_point`."""
+    zero_point: list[int]
+    axis: int
+    buffer: int
+    bytes: int
+    """Of the buffer; 0: computed or given."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Signature:
+    """A way to run a .tflite: one of its subgraphs, and its names for that one's tensors."""
+
+    name: str
+    graph: int
+    inputs: dict[str, str]
+    """The signature's word for a tensor, and the tensor's own name; so are `outputs`."""
+    outputs: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
 class Layer:
     """A layer of a model; `inputs` and `outputs` are blobs, `nodes` names in the source model."""
 

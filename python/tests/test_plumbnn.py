@@ -327,6 +327,24 @@ class CheckTest(unittest.TestCase):
         with self.assertRaisesRegex(plumbnn.Error, "no signature 'none'; its signatures are"):
             plumbnn.load(path, signature="none")
 
+    def test_tensors_and_signatures_are_those_of_the_file(self):
+        folder = ROOT / "test/fuzz/corpus/tflite"
+        try:
+            model = plumbnn.load(folder / "two_signatures.tflite")
+        except plumbnn.Error as error:
+            self.assertEqual(error.code, "NotSupported")
+            self.skipTest(str(error))
+        self.assertEqual([(t.graph, t.index, t.name) for t in model.file_tensors],
+                         [(0, 0, "x0"), (0, 1, "y0"), (1, 0, "x1"), (1, 1, "y1")])
+        self.assertEqual([(s.name, s.graph, s.inputs, s.outputs) for s in model.signatures],
+                         [("positive", 0, {"given": "x0"}, {"made": "y0"}),
+                          ("it's; negative", 1, {"given": "x1"}, {"made": "y1"})])
+        integers = plumbnn.load(folder / "dense_int8.tflite").file_tensors[0]
+        self.assertEqual((integers.type, len(integers.scale), len(integers.zero_point)), ("INT8", 1, 1))
+        with self.assertRaises(plumbnn.Error) as refused:
+            plumbnn.load(DIGITS).file_tensors
+        self.assertEqual(refused.exception.code, "NotSupported")
+
     def test_a_page_holds_what_was_drawn(self):
         def drawn(report):
             page = report.to_html()

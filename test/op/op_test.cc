@@ -81,12 +81,21 @@ TEST(OpTable, CaseNamesAreUnique) {
   }
 }
 
+std::string Page(const std::string& name) {
+  std::ifstream page(std::string(PLUMB_TEST_DATA) + "/../../doc/" + name);
+  return {std::istreambuf_iterator<char>(page), {}};
+}
+
+TEST(OpTable, SupportPageEndsWithTheNamesOfOtherFormats) {
+  const std::string text = Page("op_support.md"), names = ImportedNames();
+  ASSERT_GT(text.size(), names.size());
+  EXPECT_TRUE(text.substr(text.size() - names.size()) == names) << "run: op_test --support > doc/op_support.md";
+}
+
 // A page that nobody prints again would lead to files that are gone.
 TEST(OpTable, MapIsThatOfTheLists) {
   const std::string root = std::string(PLUMB_TEST_DATA) + "/../../";
-  std::ifstream page(root + "doc/op_map.md");
-  const std::string text{std::istreambuf_iterator<char>(page), {}};
-  EXPECT_TRUE(text == OpMap()) << "run: op_test --map > doc/op_map.md";
+  EXPECT_TRUE(Page("op_map.md") == OpMap()) << "run: op_test --map > doc/op_map.md";
   for (const std::string& file : FilesOfOpMap()) EXPECT_TRUE(std::filesystem::exists(root + file)) << file;
 }
 

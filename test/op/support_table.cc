@@ -40,7 +40,41 @@ std::set<std::string> DTypesOf(const OpInstance& instance) {
   return names;
 }
 
+// The operators of an imported format, by the file that makes our layers of them.
+struct ImportedOp {
+  const char* file;
+  const char* name;
+};
+const ImportedOp kTflite[] = {
+#define PLUMB_TFLITE(number, mapper, file, inputs, outputs) {"map/" #file, #number},
+#include "format/tflite/tflite_list.def"
+#undef PLUMB_TFLITE
+};
+const ImportedOp kOnnx[] = {
+#define PLUMB_ONNX(op, file, inputs, outputs) {#file, #op},
+#define PLUMB_ONNX_ONE(op, ours, inputs, outputs) {"-", #op},
+#define PLUMB_ONNX_MICROSOFT(op, file, inputs, outputs) {#file, "com.microsoft." #op},
+#include "format/onnx/onnx_list.def"
+#undef PLUMB_ONNX
+#undef PLUMB_ONNX_ONE
+#undef PLUMB_ONNX_MICROSOFT
+};
+
+template <size_t count>
+std::string ImportedTable(const char* format, const char* folder, const ImportedOp (&ops)[count]) {
+  std::map<std::string, std::string> names;
+  for (const ImportedOp& op : ops) names[op.file] += std::string(" ") + op.name;
+  std::string text = std::string("\n## Names of ") + format + "\n\nEach becomes layers of the operators above, by `" +
+                     folder + "/<file>.cc` (`-`: is one of them).\n\n| file | operators |\n|---|---|\n";
+  for (const auto& [file, list] : names) text += "| " + file + " |" + list + " |\n";
+  return text;
+}
+
 }  // namespace
+
+std::string ImportedNames() {
+  return ImportedTable("ONNX", "source/format/onnx", kOnnx) + ImportedTable("TFLite", "source/format/tflite", kTflite);
+}
 
 std::string SupportTable() {
   std::vector<std::pair<std::string, std::shared_ptr<Device>>> devices;
@@ -80,7 +114,7 @@ std::string SupportTable() {
     for (const Cell& cell : cells[op.name]) text += " " + cell.Text() + " |";
     text += "\n";
   }
-  return text;
+  return text + ImportedNames();
 }
 
 }  // namespace plumb

@@ -9,6 +9,8 @@ namespace plumb {
 
 // Markdown, with the devices that are present on this machine as columns (doc/op_support.md).
 std::string SupportTable();
+// Its end, the same on every machine: which operators of ONNX and TFLite there are.
+std::string ImportedNames();
 
 }  // namespace plumb
 
