@@ -47,10 +47,15 @@ struct ImportedOp {
 };
 const ImportedOp kTflite[] = {
 #define PLUMB_TFLITE(number, mapper, file, inputs, outputs) {"map/" #file, #number},
+#define PLUMB_TFLITE_CUSTOM(name, file) {"map/" #file, #name},
 #include "format/tflite/tflite_list.def"
+#undef PLUMB_TFLITE_CUSTOM
 #undef PLUMB_TFLITE
 };
 const ImportedOp kOnnx[] = {
+    {"import_nodes", "If"},
+    {"import_nodes", "Loop"},
+    {"import_nodes", "Scan"},
 #define PLUMB_ONNX(op, file, inputs, outputs) {#file, #op},
 #define PLUMB_ONNX_ONE(op, ours, inputs, outputs) {"-", #op},
 #define PLUMB_ONNX_MICROSOFT(op, file, inputs, outputs) {#file, "com.microsoft." #op},

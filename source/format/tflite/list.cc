@@ -5,7 +5,9 @@
 namespace plumb::tflite {
 
 #define PLUMB_TFLITE(number, mapper, file, inputs, outputs) Status Map##mapper(OpContext& c);
+#define PLUMB_TFLITE_CUSTOM(name, file) Status Map##name(OpContext& c);
 #include "format/tflite/tflite_list.def"
+#undef PLUMB_TFLITE_CUSTOM
 #undef PLUMB_TFLITE
 
 const std::vector<TfliteRow>& AllTfliteRows() {
@@ -22,6 +24,16 @@ const TfliteRow* FindTfliteRow(schema::BuiltinOperator code) {
   for (const TfliteRow& row : AllTfliteRows()) {
     if (row.code == code) return &row;
   }
+  return nullptr;
+}
+
+TfliteMapper FindCustom(const std::string& name) {
+#define PLUMB_TFLITE(number, mapper, file, inputs, outputs)
+#define PLUMB_TFLITE_CUSTOM(custom, file) \
+  if (name == #custom) return &Map##custom;
+#include "format/tflite/tflite_list.def"
+#undef PLUMB_TFLITE_CUSTOM
+#undef PLUMB_TFLITE
   return nullptr;
 }
 

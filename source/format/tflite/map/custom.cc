@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "format/onnx/node_context.h"
-#include "format/tflite/map/landmarks.h"
 #include "format/tflite/map/window.h"
 #include "format/tflite/op_context.h"
 
@@ -31,8 +30,10 @@ Result<std::vector<int>> OptionInts(const OpContext& c, size_t count) {
   return values;
 }
 
+}  // namespace
+
 // padding, stride_w, stride_h. The output is stride (in - 1) + kernel, less what SAME takes away.
-Status TransposeBias(OpContext& c) {
+Status MapConvolution2DTransposeBias(OpContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<int> o, OptionInts(c, 3));
   if (c.NumInputs() != 3 || !c.Has(0) || !c.Has(1) || c.Rank(0) != 4 || c.Rank(1) != 4)
     return Status::CorruptModel("it expects an image, weights of 4 dims and a bias");
@@ -47,6 +48,8 @@ Status TransposeBias(OpContext& c) {
   const TransposedWindow window{o[2], o[1], schema::Padding::VALID, schema::Activation::NONE, {}, pads};
   return TransposedConvolution(c, 0, 2, window);
 }
+
+namespace {
 
 // padding, stride_w, stride_h, filter_w, filter_h.
 struct CustomPool {
@@ -95,8 +98,10 @@ Status CheckImages(const OpContext& c, size_t inputs, size_t outputs) {
   return Status::CorruptModel(fmt::format("it expects {} images and gives {}, of 4 dims each", inputs, outputs));
 }
 
+}  // namespace
+
 // The second output is the place inside the window, row by row, as a float, and 0.1 more.
-Status MaxPoolWithPlaces(OpContext& c) {
+Status MapMaxPoolingWithArgmax2D(OpContext& c) {
   PLUMB_RETURN_IF_ERROR(CheckImages(c, 1, 2));
   const Shape image = c.InShape(0), pooled = c.OutShape();
   PLUMB_ASSIGN_OR_RETURN(const CustomPool pool, ReadPool(c, image, pooled));
@@ -117,7 +122,7 @@ Status MaxPoolWithPlaces(OpContext& c) {
   return c.Set(0, found[0], Order::kFirst);
 }
 
-Status MaxUnpool(OpContext& c) {
+Status MapMaxUnpooling2D(OpContext& c) {
   PLUMB_RETURN_IF_ERROR(CheckImages(c, 2, 1));
   const Shape pooled = c.InShape(0), image = c.OutShape();
   PLUMB_ASSIGN_OR_RETURN(CustomPool pool, ReadPool(c, image, pooled));
@@ -139,18 +144,6 @@ Status MaxUnpool(OpContext& c) {
       c.Emit("Add", {c.Emit("Mul", {c.Emit("Div", {place, columns}), width}), c.Emit("Mod", {place, columns})});
   const std::string window = c.Emit("Add", {c.Emit("Add", {batch, channel}), c.Emit("Add", {top, left})});
   return c.Set(0, c.Emit("MaxUnpool", {x, c.Emit("Add", {inside, window})}, pool.attributes), Order::kFirst);
-}
-
-}  // namespace
-
-TfliteMapper FindCustom(const std::string& name) {
-  if (name == "Convolution2DTransposeBias") return &TransposeBias;
-  if (name == "MaxPoolingWithArgmax2D") return &MaxPoolWithPlaces;
-  if (name == "MaxUnpooling2D") return &MaxUnpool;
-  if (name == "Landmarks2TransformMatrix") return &LandmarksToMatrix;
-  if (name == "TransformTensorBilinear") return &TransformPicture;
-  if (name == "TransformLandmarks") return &TransformLandmarks;
-  return nullptr;
 }
 
 }  // namespace plumb::tflite

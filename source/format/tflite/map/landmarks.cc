@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices are [x', y', z', 1] = M [x, y, z, 1]; only their first two rows say something.
-#include "format/tflite/map/landmarks.h"
-
+// Operators of mediapipe on landmarks. Matrices are [x', y', z', 1] = M [x, y, z, 1]; only their first two rows say
+// something.
 #include <fmt/core.h>
 
 #include <cmath>
 
 #include "format/onnx/node_context.h"
 #include "format/tflite/map/flex_options.h"
+#include "format/tflite/op_context.h"
 
 namespace plumb::tflite {
 namespace {
@@ -206,7 +206,8 @@ Result<Crop> CropOf(OpContext& c, Sketch* s, const Affine& m, const Shape& pictu
 
 }  // namespace
 
-Status LandmarksToMatrix(OpContext& c) {
+// [1,n,3] to the matrix [1,4,4] that leads from the crop's pixels to the picture's.
+Status MapLandmarks2TransformMatrix(OpContext& c) {
   PLUMB_RETURN_IF_ERROR(CheckVersion(c, 1, c.version()));
   const Shape shape = c.InShape(0);
   if (shape.rank() != 3 || shape[0] != 1 || shape[2] != 3)
@@ -224,7 +225,8 @@ Status LandmarksToMatrix(OpContext& c) {
   return c.Set(0, matrix, Order::kFile);
 }
 
-Status TransformPicture(OpContext& c) {
+// The crop, by a picture [1,h,w,c] and that matrix.
+Status MapTransformTensorBilinear(OpContext& c) {
   PLUMB_RETURN_IF_ERROR(CheckVersion(c, 2, c.version()));
   const Shape picture = c.InShape(0), crop = c.OutShape();
   const bool fits = picture.rank() == 4 && crop.rank() == 4 && picture[0] == 1 && crop[0] == 1 &&
@@ -251,7 +253,8 @@ Status TransformPicture(OpContext& c) {
   return c.Set(0, c.Emit("Where", {inside, sampled, zero}), Order::kFirst);
 }
 
-Status TransformLandmarks(OpContext& c) {
+// [1,n,2] or [1,n,3] of a crop to those of the picture.
+Status MapTransformLandmarks(OpContext& c) {
   PLUMB_RETURN_IF_ERROR(CheckVersion(c, 2, c.version()));
   const Shape shape = c.InShape(0);
   if (shape.rank() != 3 || shape[0] != 1 || shape[2] < 2 || shape[2] > 3)
