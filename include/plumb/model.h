@@ -57,6 +57,9 @@ struct ImportRecord {
   Part wholes;
   // Layers whose floats were known while loading; index -1. `constants` holds their outputs, too.
   Part folded;
+  // f32, by the output of the layer of `folded` that made a product's weights: the scales of its sums, where the file
+  // has these and not the weights' own.
+  std::map<std::string, Tensor> product_scales;
 };
 
 // The operators of an imported file as they stand in it, and what became of each: for who shows the file beside the

@@ -116,6 +116,7 @@ class Products {
 
 double Even(double v) { return std::nearbyint(v); }
 double Away(double v) { return std::round(v); }
+double Up(double v) { return std::floor(v + 0.5); }
 
 constexpr char kByOnnxRuntime[] =
     "to the integer by ONNX Runtime's rule (the sum times an f32 scale, round half to even)";
@@ -156,6 +157,22 @@ TEST(IntegerSubject, TwoTiesAreToldByTheOtherSteps) {
     EXPECT_EQ(last.cause, count == 1 ? "" : kNamedAway) << last.reason;
     EXPECT_EQ(run.first_wrong < 0, count == 1);
   }
+}
+
+// Of a tnnproto a half added behind the zero point, which is above all sums here, is the rule, and even ones the fault.
+TEST(IntegerSubject, TnnsRuleRoundsTheOtherWay) {
+  Products products(4, true);
+  products.graph().source = "net.tnnproto";
+  for (int i = 0; i < 4; ++i) {
+    const std::string number = std::to_string(i);
+    products.Quantise("y" + number, "z" + number);
+    products.Write("z" + number, Products::Made(i == 3, i == 3 ? Even : Up));
+  }
+  const RunReport run = products.Judged();
+  EXPECT_EQ(run.layers[run.layers.size() - 2].reason,
+            "to the integer by TNN's naive rule (the sum times an f32 scale, a half added in f32 and cut off)");
+  EXPECT_EQ(run.layers.back().verdict, Verdict::kWrong) << run.layers.back().reason;
+  EXPECT_EQ(run.layers.back().cause, "computed with rounding half to even; the graph says half away from zero");
 }
 
 // The float that a DequantizeLinear makes is in no dump of a runtime of integers: that joins no steps.

@@ -24,14 +24,16 @@ constexpr int64_t kMostForAllRules = 1 << 16;  // integers; beyond, a fault is t
 class Naming {
  public:
   Naming(const Scene& scene, const StepRecord& record, size_t output)
-      : scene_(scene), record_(record), written_(record.group.outputs[output].blob) {
-    blob_ = QuantisedAs(record.group, written_);
-    if (!blob_.empty() && record.device[output].dtype() == DType::kI64) Order(record.device[output]);
+      : scene_(scene), record_(record), runtime_(RuntimeOf(*scene.graph)) {
+    const QuantisedOutput quantised = QuantisedOutputOf(scene, record, output);
+    blob_ = quantised.blob;
+    written_ = quantised.written;
+    if (!blob_.empty()) Order(quantised.integers);
   }
 
   std::string Name() {
     if (device_.empty()) return "";
-    const CutGroup part = CutTo(record_.group, record_.inputs, {blob_});
+    const CutGroup part = PartThatMakes(scene_, record_, blob_);
     const auto reals = Reals(part);
     if (reals.has_value()) TryReals(*reals);
     if (off_ > 0) TrySteps(part);
@@ -43,7 +45,7 @@ class Naming {
   }
 
   std::string NameFactor() const {
-    const auto reals = device_.empty() ? std::nullopt : Reals(CutTo(record_.group, record_.inputs, {blob_}));
+    const auto reals = device_.empty() ? std::nullopt : Reals(PartThatMakes(scene_, record_, blob_));
     const std::string factor = reals.has_value() ? NameRealFactor(*reals, device_) : "";
     return factor.empty() ? "" : fmt::format("computed {}; the graph says as it is", factor);
   }
@@ -79,9 +81,8 @@ class Naming {
   size_t OffByRules(const IntegerStep& step) const {
     size_t least = device_.size();
     size_t tried = 0;
-    const bool of_tflite = IsOfTflite(*scene_.graph);
     std::vector<int64_t> integers(static_cast<size_t>(step.shape.NumElements()));
-    for (const IntegerRule& rule : AllIntegerRules(of_tflite)) {
+    for (const IntegerRule& rule : AllIntegerRules(runtime_)) {
       if (rule.form != step.form || !rule.replay(step, &integers)) continue;
       if (step.tail_layers.empty()) {
         least = std::min(least, Off(integers.data(), integers.size()));
@@ -102,7 +103,7 @@ class Naming {
   // By each rule, behind the tail.
   std::string NameMovedOf(const IntegerStep& step) const {
     std::vector<int64_t> integers(static_cast<size_t>(step.shape.NumElements()));
-    for (const IntegerRule& rule : AllIntegerRules(IsOfTflite(*scene_.graph))) {
+    for (const IntegerRule& rule : AllIntegerRules(runtime_)) {
       if (rule.form != step.form || !rule.replay(step, &integers)) continue;
       const auto behind = BehindTail(step, *scene_.blobs, integers);
       if (!behind.ok()) continue;
@@ -141,7 +142,7 @@ class Naming {
     if (!scale.has_value() || !zero.has_value() || !range.ok() || front.group.outputs.size() != 1) return std::nullopt;
     const auto replay = ReplayValues(front.group, front.inputs, *scene_.blobs);
     if (!replay.ok() || replay->values[0].dtype() != DType::kF64) return std::nullopt;
-    QuantisedReals reals{{}, static_cast<int64_t>(*zero), range->low, range->high};
+    QuantisedReals reals{{}, static_cast<int64_t>(*zero), range->low, range->high, runtime_ == MadeFor::kTnn};
     for (int64_t i = 0; i < replay->values[0].NumElements(); ++i) {
       reals.steps.push_back(replay->values[0].data<double>()[i] / *scale);
       if (!(std::fabs(reals.steps.back()) < 0x1p40)) return std::nullopt;
@@ -156,9 +157,10 @@ class Naming {
       return Off(integers.data(), integers.size());
     };
     healthy_ = std::min(healthy_, off_by([](const QuantisedReals& r, double v) {
-                          return std::clamp(static_cast<int64_t>(std::nearbyint(v)) + r.zero, r.low, r.high);
+                          const double rounded = r.away_from_zero ? std::round(v) : std::nearbyint(v);
+                          return std::clamp(static_cast<int64_t>(rounded) + r.zero, r.low, r.high);
                         }));
-    for (const RealFault& fault : RealFaults())
+    for (const RealFault& fault : RealFaults(reals.away_from_zero))
       Take(off_by(fault.integer), fmt::format("{}; the graph says {}", fault.computed, fault.says));
   }
 
@@ -171,8 +173,8 @@ class Naming {
 
   const Scene& scene_;
   const StepRecord& record_;
-  const std::string written_;
-  std::string blob_;
+  const MadeFor runtime_;
+  std::string blob_, written_;
   std::vector<int64_t> device_;
   size_t healthy_ = 0, off_ = SIZE_MAX;  // integers that differ: without a fault, and by the best one
   std::string best_;

@@ -26,6 +26,7 @@ const std::vector<StepFault>& ValueFaults();
 struct QuantisedReals {
   std::vector<double> steps;  // without the zero point
   int64_t zero = 0, low = 0, high = 0;
+  bool away_from_zero = false;  // how halves are rounded; else to an even one
 };
 
 struct RealFault {
@@ -36,7 +37,8 @@ struct RealFault {
 };
 
 // real_faults.cc
-const std::vector<RealFault>& RealFaults();
+// Where halves are rounded away from zero, or to an even one.
+const std::vector<RealFault>& RealFaults(bool away_from_zero);
 // "with its values times 1.005", where a factor explains the integers better than 1; "": none does.
 std::string NameRealFactor(const QuantisedReals& reals, const std::vector<int64_t>& device);
 

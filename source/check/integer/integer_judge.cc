@@ -26,6 +26,9 @@ const char* DeclaredBy(const std::string& description) {
   return says("reference kernels") ? "TFLite's rule" : says("plain kernels") ? "TFLite's optimised" : "";
 }
 
+// Whose ties tell of each other's: a rule's, or those of a family whose kernels all round alike.
+std::string FamilyOf(const std::string& words) { return words.rfind("TNN's", 0) == 0 ? "TNN's rules" : words; }
+
 }  // namespace
 
 void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record) {
@@ -41,7 +44,7 @@ void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record
     const int64_t near_ties = CountNearTies(*record, i);
     if (found.differing > 0 && !found.words.empty()) ++elsewhere_;
     if (found.differing > 0) {
-      ++rules_[found.nearest].others;
+      ++rules_[FamilyOf(found.nearest)].others;
       loose_[position] = {i, found, near_ties};
     }
     if (found.words.empty()) {
@@ -52,8 +55,9 @@ void IntegerJudge::Judge(const Scene& scene, size_t position, StepRecord* record
     const DType dtype = scene.graph->ModelDType(record->group.outputs[i].blob, DType::kI64);
     for (const std::string& words : found.words) {
       ++outputs_[{words, dtype}];
-      ++rules_[words].outputs;
-      rules_[words].near_ties += near_ties;
+      Followers& followers = rules_[FamilyOf(words)];
+      ++followers.outputs;
+      followers.near_ties += near_ties;
     }
     followed_.push_back({position, i, found, dtype});
     output.rule = found.words[0] + found.behind;
@@ -85,7 +89,7 @@ std::vector<size_t> IntegerJudge::Suspects(const RunReport& report) const {
   if (elsewhere_ >= kFollowers) return {};
   std::vector<size_t> suspects;
   for (const auto& [position, loose] : loose_) {
-    const Followers& followers = rules_.at(loose.nearest.nearest);
+    const Followers& followers = rules_.at(FamilyOf(loose.nearest.nearest));
     const bool told = followers.outputs >= kFollowers && followers.outputs > followers.others;
     if (told && followers.near_ties >= kTies && report.layers[position].verdict == Verdict::kAligned)
       suspects.push_back(position);
@@ -96,7 +100,7 @@ std::vector<size_t> IntegerJudge::Suspects(const RunReport& report) const {
 void IntegerJudge::Settle(size_t position, const std::string& fault, LayerReport* layer) const {
   constexpr double kByChance = 1e-3;
   const Loose& loose = loose_.at(position);
-  const Followers& followers = rules_.at(loose.nearest.nearest);
+  const Followers& followers = rules_.at(FamilyOf(loose.nearest.nearest));
   const auto own = static_cast<double>(std::max(loose.near_ties, loose.nearest.differing));
   const double share = own / (own + static_cast<double>(followers.near_ties));
   const bool by_chance = std::pow(share, static_cast<double>(loose.nearest.differing)) >= kByChance;
@@ -109,7 +113,7 @@ void IntegerJudge::Settle(size_t position, const std::string& fault, LayerReport
   layer->reason = output.reason = fmt::format(
       "{} of {} integers next to a rounding tie differ from those of {}, which {} others follow, with {} such "
       "integers{}{}",
-      loose.nearest.differing, loose.near_ties, loose.nearest.nearest, followers.outputs, followers.near_ties,
+      loose.nearest.differing, loose.near_ties, FamilyOf(loose.nearest.nearest), followers.outputs, followers.near_ties,
       fault.empty() ? "" : "; ", fault);
 }
 

@@ -48,7 +48,7 @@ class IntegerJudge {
   std::string ChosenOf(const Followed& followed) const;
   const char* declared_ = "";  // with what the words begin of the rules of the kernels that the subject names
 
-  std::map<std::string, Followers> rules_;  // by words
+  std::map<std::string, Followers> rules_;  // by words, or by family
   std::vector<Followed> followed_;
   std::map<std::pair<std::string, DType>, int> outputs_;  // that follow the rule, by words
   std::map<size_t, Loose> loose_;                         // by position

@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 
-#include "check/integer/cut_group.h"
 #include "check/integer/step_reader.h"
+#include "check/integer/step_sources.h"
 #include "check/integer/stepwise.h"
 #include "op/core/op.h"
 #include "plumb/model.h"
@@ -20,8 +20,10 @@ namespace {
 bool BeginsWith(const std::string& words, const char* begin) { return words.rfind(begin, 0) == 0; }
 
 // Whether the rule is one of the runtime that the model is made for, or nobody's.
-bool IsOwn(const std::string& words, bool of_tflite) {
-  return of_tflite ? !BeginsWith(words, "ONNX Runtime") : !BeginsWith(words, "TFLite") && !BeginsWith(words, "XNNPACK");
+bool IsOwn(const std::string& words, MadeFor runtime) {
+  if (runtime == MadeFor::kTnn || BeginsWith(words, "TNN")) return runtime == MadeFor::kTnn && BeginsWith(words, "TNN");
+  if (runtime == MadeFor::kLiteRt) return !BeginsWith(words, "ONNX Runtime");
+  return !BeginsWith(words, "TFLite") && !BeginsWith(words, "XNNPACK");
 }
 
 // How many integers differ; all where the tensors cannot be compared.
@@ -47,14 +49,15 @@ Result<Tensor> IntegersBy(const StepwiseRule& rule, const CutGroup& part, const 
 template <class F>
 void ByEach(const std::vector<IntegerRule>& rules, const Scene& scene, const CutGroup& part, const std::string& blob,
             F take) {
-  const bool of_tflite = IsOfTflite(*scene.graph);
+  const MadeFor runtime = RuntimeOf(*scene.graph);
   const auto step = ReadIntegerStep(scene, part.group, part.inputs, blob);
   for (const IntegerRule& rule : rules) {
     const auto integers = step.ok() ? IntegersBy(rule, *step, *scene.blobs) : Result<Tensor>(step.status());
     if (integers.ok() && !take(rule.words, *integers)) return;
   }
   for (const StepwiseRule& rule : StepwiseRules()) {
-    const bool asked = IsOwn(rule.words, of_tflite) || BeginsWith(rule.words, "ONNX Runtime");
+    const bool asked =
+        IsOwn(rule.words, runtime) || (runtime != MadeFor::kTnn && BeginsWith(rule.words, "ONNX Runtime"));
     const auto integers = asked ? IntegersBy(rule, part, *scene.blobs) : Result<Tensor>(Status::NotFound(""));
     if (integers.ok() && !take(rule.words, *integers)) return;
   }
@@ -97,12 +100,15 @@ bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole) {
   return true;
 }
 
-bool IsOfTflite(const Graph& graph) {
+MadeFor RuntimeOf(const Graph& graph) {
   const ModelFormat* format = FindModelFormat(graph.source);
-  return format != nullptr && std::string(format->type) == "TFLITE";
+  const std::string type = format == nullptr ? "" : format->type;
+  return type == "TFLITE" ? MadeFor::kLiteRt : type == "TNN" ? MadeFor::kTnn : MadeFor::kOnnxRuntime;
 }
 
-const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite) {
+bool IsOfTflite(const Graph& graph) { return RuntimeOf(graph) == MadeFor::kLiteRt; }
+
+const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime) {
   const auto join = [](const std::vector<std::vector<IntegerRule>>& families) {
     std::vector<IntegerRule> all;
     for (const auto& family : families) all.insert(all.end(), family.begin(), family.end());
@@ -118,9 +124,13 @@ const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite) {
   };
   static const std::vector<IntegerRule> onnx = others();
   static const std::vector<IntegerRule> tflite = join({litert, OnnxRuntimeRules()});
-  return of_tflite ? tflite : onnx;
+  static const std::vector<IntegerRule> tnn = join({TnnRules(), TnnResizeRules()});
+  return runtime == MadeFor::kTnn ? tnn : runtime == MadeFor::kLiteRt ? tflite : onnx;
 }
 
+namespace {
+
+// The blob of the QuantizeLinear whose integers a blob is, moved or not; "": another operator's.
 std::string QuantisedAs(const LayerGroup& group, std::string blob) {
   for (int maker = MakerIn(group, blob); maker >= 0; maker = MakerIn(group, blob)) {
     const Layer& layer = *group.members[static_cast<size_t>(maker)];
@@ -131,6 +141,38 @@ std::string QuantisedAs(const LayerGroup& group, std::string blob) {
   return "";
 }
 
+// What a DequantizeLinear of one scale read to give these reals.
+Result<Tensor> IntegersBehind(const Scene& scene, const Layer& dequantizer, const Tensor& reals) {
+  const auto scale = OneNumber(scene, dequantizer.inputs[1]);
+  const auto zero = dequantizer.inputs.size() > 2 ? OneNumber(scene, dequantizer.inputs[2]) : std::optional<double>(0);
+  if (!scale.has_value() || !zero.has_value() || !(*scale > 0) || !IsFloat(reals.dtype()))
+    return Status::NotSupported("several scales, or no reals");
+  PLUMB_ASSIGN_OR_RETURN(Tensor integers, Tensor::Create(DType::kI64, reals.shape()));
+  for (int64_t i = 0; i < reals.NumElements(); ++i) {
+    const double real = reals.ValueAt(i), steps = std::nearbyint(real / *scale);
+    if (!(std::fabs(steps) < 0x1p31) || static_cast<float>(steps * *scale) != static_cast<float>(real))
+      return Status::NotSupported("no such integers");
+    integers.data<int64_t>()[i] = static_cast<int64_t>(steps + *zero);
+  }
+  return integers;
+}
+
+}  // namespace
+
+QuantisedOutput QuantisedOutputOf(const Scene& scene, const StepRecord& record, size_t output) {
+  QuantisedOutput found;
+  found.written = record.group.outputs[output].blob;
+  found.integers = record.device[output];
+  const int maker = RuntimeOf(*scene.graph) == MadeFor::kTnn ? MakerIn(record.group, found.written) : -1;
+  if (maker >= 0 && record.group.members[static_cast<size_t>(maker)]->kind == OpKind::kPlumbDequantizeLinear) {
+    const Layer& dequantizer = *record.group.members[static_cast<size_t>(maker)];
+    auto integers = IntegersBehind(scene, dequantizer, found.integers);
+    if (integers.ok()) found.written = dequantizer.inputs[0], found.integers = std::move(*integers);
+  }
+  if (found.integers.dtype() == DType::kI64) found.blob = QuantisedAs(record.group, found.written);
+  return found;
+}
+
 Result<Tensor> MovedIntegers(const Scene& scene, const StepRecord& record, const std::string& blob,
                              const std::string& output, const Tensor& integers) {
   if (blob == output) return integers;
@@ -139,26 +181,32 @@ Result<Tensor> MovedIntegers(const Scene& scene, const StepRecord& record, const
   return replay.values[0];
 }
 
+CutGroup PartThatMakes(const Scene& scene, const StepRecord& record, const std::string& blob) {
+  size_t known = 0;
+  std::optional<CutGroup> part = PartOf(AllIntegerRules(RuntimeOf(*scene.graph)), scene, record, blob, &known);
+  return part.has_value() ? std::move(*part) : CutTo(record.group, record.inputs, {blob});
+}
+
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output) {
   FollowedRule found;
-  const std::string& written = record.group.outputs[output].blob;
-  const std::string blob = QuantisedAs(record.group, written);
-  const Tensor& device = record.device[output];
-  found.quantised = !blob.empty() && device.dtype() == DType::kI64;
+  const QuantisedOutput quantised = QuantisedOutputOf(scene, record, output);
+  found.quantised = !quantised.blob.empty();
   if (!found.quantised) return found;
-  const bool of_tflite = IsOfTflite(*scene.graph);
+  const MadeFor runtime = RuntimeOf(*scene.graph);
+  const bool of_tflite = runtime == MadeFor::kLiteRt;
   std::vector<std::vector<IntegerRule>> families = {OnnxRuntimeRules(), TfliteRules(), XnnpackRules()};
   if (of_tflite) std::rotate(families.begin(), families.begin() + 1, families.end());
+  if (runtime == MadeFor::kTnn) families = {TnnRules()};
   for (const auto& family : families) {
     size_t missing = 0;
-    const std::optional<CutGroup> part = PartOf(family, scene, record, blob, &missing);
+    const std::optional<CutGroup> part = PartOf(family, scene, record, quantised.blob, &missing);
     if (!part.has_value()) continue;
-    ByEach(AllIntegerRules(of_tflite), scene, *part, blob, [&](const char* words, const Tensor& integers) {
-      const auto moved = MovedIntegers(scene, record, blob, written, integers);
+    ByEach(AllIntegerRules(runtime), scene, *part, quantised.blob, [&](const char* words, const Tensor& integers) {
+      const auto moved = MovedIntegers(scene, record, quantised.blob, quantised.written, integers);
       if (!moved.ok()) return true;
-      const int64_t differing = CountDiffering(*moved, device);
+      const int64_t differing = CountDiffering(*moved, quantised.integers);
       const bool nearer = found.nearest.empty() || differing < found.differing;
-      if (nearer && IsOwn(words, of_tflite)) found.nearest = words, found.differing = differing;
+      if (nearer && IsOwn(words, runtime)) found.nearest = words, found.differing = differing;
       found.ruled = found.ruled || BeginsWith(words, "TFLite") || BeginsWith(words, "XNNPACK");
       if (differing == 0) found.words.emplace_back(words);
       return differing != 0 || of_tflite;  // of others the first one is taken

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "check/integer/cut_group.h"
 #include "check/integer/integer_step.h"
 
 namespace plumb {
@@ -21,8 +22,12 @@ struct IntegerRule {
   bool of_tflite = false;  // only of a .tflite file: elsewhere it would be a fault, or has another name
 };
 
+// Whose kernels a model is made for, by the file that it was read from.
+enum class MadeFor { kOnnxRuntime, kLiteRt, kTnn };
+MadeFor RuntimeOf(const Graph& graph);
+
 // onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, tflite_softmax_rules.cc, xnnpack_rules.cc,
-// resize_rules.cc
+// resize_rules.cc, tnn_rules.cc
 std::vector<IntegerRule> OnnxRuntimeRules();
 std::vector<IntegerRule> TfliteRules();
 std::vector<IntegerRule> TfliteElementRules();
@@ -30,10 +35,25 @@ std::vector<IntegerRule> TfliteSoftmaxRules();
 std::vector<IntegerRule> TfliteResizeRules();
 std::vector<IntegerRule> XnnpackRules();
 std::vector<IntegerRule> XnnpackResizeRules();
-// All of them, in the order in which they are asked: of a .tflite file TFLite's and XNNPACK's first.
-const std::vector<IntegerRule>& AllIntegerRules(bool of_tflite = false);
+std::vector<IntegerRule> TnnRules();
+std::vector<IntegerRule> TnnResizeRules();
+// All that are asked of such a model, in their order: of a .tflite file TFLite's and XNNPACK's first, of TNN's its own
+// alone.
+const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime = MadeFor::kOnnxRuntime);
 // Whether the graph was read from a .tflite file.
 bool IsOfTflite(const Graph& graph);
+
+// An output as a QuantizeLinear makes it, moved or not.
+struct QuantisedOutput {
+  std::string blob;     // of the QuantizeLinear; "": another operator's
+  std::string written;  // what the integers were written as
+  Tensor integers;      // the device's, i64; of a TNN model, whose dumps hold reals, those that stand for them
+};
+QuantisedOutput QuantisedOutputOf(const Scene& scene, const StepRecord& record, size_t output);
+
+// The part of a step that makes the blob of a QuantizeLinear. Of tensors in between that the subject has not, each is
+// made by the first rule of the model's runtime that applies.
+CutGroup PartThatMakes(const Scene& scene, const StepRecord& record, const std::string& blob);
 
 // The rules that an output follows, and of the model's own runtime's and f32's that which comes nearest.
 struct FollowedRule {
@@ -46,8 +66,6 @@ struct FollowedRule {
 };
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output);
 
-// The blob of the QuantizeLinear whose integers a blob is, moved or not; "": another operator's.
-std::string QuantisedAs(const LayerGroup& group, std::string blob);
 // The output that follows from the integers of the blob.
 Result<Tensor> MovedIntegers(const Scene& scene, const StepRecord& record, const std::string& blob,
                              const std::string& output, const Tensor& integers);

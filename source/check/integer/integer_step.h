@@ -61,6 +61,9 @@ struct IntegerStep {
   Shape shape;  // of the operator's result
   float scale = 1;
   int64_t zero = 0, low = 0, high = 0;
+  // kProduct: low and high are those of its own activation, and these what the type has.
+  bool activated = false;
+  int64_t type_low = 0, type_high = 0;
 
   // What the tail makes of the operator's integers (q, zero point included), which are replaced.
   LayerGroup tail;

@@ -198,7 +198,7 @@ bool PaddedBy(IntegerStep* step, const BlobTable& blobs, double value) {
 
 bool PaddedByZero(IntegerStep* step, const BlobTable& blobs) { return PaddedBy(step, blobs, 0); }
 bool PaddedByLowest(IntegerStep* step, const BlobTable& blobs) {
-  return PaddedBy(step, blobs, step->x.zero < 0 || step->low < 0 ? -128 : 0);
+  return PaddedBy(step, blobs, step->x.zero < 0 || (step->activated ? step->type_low : step->low) < 0 ? -128 : 0);
 }
 
 // The weights, changed; f gets the tensor, its flat index and the integer as the file holds it.

@@ -63,6 +63,13 @@ Status StepReader::ReadProduct(const Layer& base, const Tensor* bias, const std:
   layers.insert(layers.end(), behind.begin(), behind.end());
   PLUMB_RETURN_IF_ERROR(SumUp(layers, {x[0].whole}));
   PLUMB_RETURN_IF_ERROR(ReadWeightScales(base, whole, x[0].scale));
+  if (!whole.product.empty()) {
+    const bool one = whole.product.NumElements() == 1;
+    for (size_t c = 0; c < step_.scales.size(); ++c) {
+      step_.scales[c] = whole.product.data<float>()[one ? 0 : c];
+      step_.exact_scales[c] = static_cast<double>(step_.scales[c]);
+    }
+  }
   step_.knows_terms = behind.empty() && base.kind != OpKind::kDeconvolution;  // whose faults are others
   step_.product = plain;
   step_.weight_zero = whole.zero;

@@ -28,35 +28,51 @@ double Down(double v) { return std::floor(v); }
 double Up(double v) { return std::ceil(v); }
 double Away(double v) { return std::round(v); }
 
-int64_t ZeroLost(const QuantisedReals& reals, double v) { return Limited(reals, Even(v), 0); }
-int64_t ZeroNegated(const QuantisedReals& reals, double v) { return Limited(reals, Even(v), -reals.zero); }
-template <int kBy>
+template <double (*kRound)(double)>
+int64_t ZeroLost(const QuantisedReals& reals, double v) {
+  return Limited(reals, kRound(v), 0);
+}
+template <double (*kRound)(double)>
+int64_t ZeroNegated(const QuantisedReals& reals, double v) {
+  return Limited(reals, kRound(v), -reals.zero);
+}
+template <double (*kRound)(double), int kBy>
 int64_t ZeroOff(const QuantisedReals& reals, double v) {
-  return Limited(reals, Even(v), reals.zero + kBy);
+  return Limited(reals, kRound(v), reals.zero + kBy);
 }
 
+template <double (*kRound)(double)>
 int64_t Wraps(const QuantisedReals& reals, double v) {
-  const int64_t range = reals.high - reals.low + 1, off = static_cast<int64_t>(Even(v)) + reals.zero - reals.low;
+  const int64_t range = reals.high - reals.low + 1, off = static_cast<int64_t>(kRound(v)) + reals.zero - reals.low;
   return (off % range + range) % range + reals.low;
+}
+
+// Of what `kRound` rounds; `kOther` rounds halves the other way.
+template <double (*kRound)(double), double (*kOther)(double)>
+std::vector<RealFault> FaultsOf(const char* other, const char* right) {
+  return {
+      {other, right, RoundedBy<kOther>},
+      {"with rounding half up", right, RoundedBy<HalfUp>},
+      {"with rounding half down", right, RoundedBy<HalfDown>},
+      {"with rounding towards zero", right, RoundedBy<Towards0>},
+      {"with rounding down", right, RoundedBy<Down>},
+      {"with rounding up", right, RoundedBy<Up>},
+      {"without the zero point of the result", "with it", ZeroLost<kRound>},
+      {"with the zero point of the result and one more", "the zero point", ZeroOff<kRound, 1>},
+      {"with the zero point of the result less one", "the zero point", ZeroOff<kRound, -1>},
+      {"with the zero point of the result with the other sign", "the zero point", ZeroNegated<kRound>},
+      {"with integers that wrap at 8 bits", "limits", Wraps<kRound>},
+  };
 }
 
 }  // namespace
 
-const std::vector<RealFault>& RealFaults() {
-  static const auto* faults = new std::vector<RealFault>{
-      {"with rounding half away from zero", "half to even", RoundedBy<Away>},
-      {"with rounding half up", "half to even", RoundedBy<HalfUp>},
-      {"with rounding half down", "half to even", RoundedBy<HalfDown>},
-      {"with rounding towards zero", "half to even", RoundedBy<Towards0>},
-      {"with rounding down", "half to even", RoundedBy<Down>},
-      {"with rounding up", "half to even", RoundedBy<Up>},
-      {"without the zero point of the result", "with it", ZeroLost},
-      {"with the zero point of the result and one more", "the zero point", ZeroOff<1>},
-      {"with the zero point of the result less one", "the zero point", ZeroOff<-1>},
-      {"with the zero point of the result with the other sign", "the zero point", ZeroNegated},
-      {"with integers that wrap at 8 bits", "limits", Wraps},
-  };
-  return *faults;
+const std::vector<RealFault>& RealFaults(bool away_from_zero) {
+  static const auto* even =
+      new std::vector<RealFault>(FaultsOf<Even, Away>("with rounding half away from zero", "half to even"));
+  static const auto* away =
+      new std::vector<RealFault>(FaultsOf<Away, Even>("with rounding half to even", "half away from zero"));
+  return away_from_zero ? *away : *even;
 }
 
 std::string NameRealFactor(const QuantisedReals& reals, const std::vector<int64_t>& device) {

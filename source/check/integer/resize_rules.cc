@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RESIZE_BILINEAR of integers by TFLite's kernels and by XNNPACK's, each with weights of its own.
+// RESIZE_BILINEAR of integers by TFLite's kernels, by XNNPACK's and by TNN's, each with weights of its own.
 #include <algorithm>
 #include <cmath>
 
@@ -88,6 +88,19 @@ struct AxisOf11Bits : AxisOfF32 {
   }
 };
 
+// TNN's, whose positions do not leave the image.
+struct AxisOfTnn : AxisOfF32 {
+  AxisOfTnn(int64_t in_size, int64_t out_size, Places chosen) : AxisOfF32(in_size, out_size, chosen) {
+    if (out_size == 1) scale = 0;
+  }
+  Place<float> At(int64_t out) const {
+    const auto middle = static_cast<float>(static_cast<double>(scale) * (static_cast<double>(out) + 0.5) - 0.5);
+    const float at = std::max(places == Places::kMiddles ? middle : Position(out), 0.0f);
+    const auto low = static_cast<int64_t>(at);
+    return {low, low < in - 1 ? low + 1 : low, at - static_cast<float>(low)};
+  }
+};
+
 // Each output of the last two axes is `blend` of the four pixels around it, zero points included, and the places along
 // both axes, as an Axis says them.
 template <class Axis, class F>
@@ -158,7 +171,45 @@ bool BilinearOf11Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
   });
 }
 
+// TNN on ARM: weights of 11 bits, sums along a row less their last 4 bits, then between rows less 16; NEON cuts the sum
+// of both rows once.
+template <bool kNeon>
+bool TnnBilinear(const IntegerStep& step, std::vector<int64_t>* integers) {
+  if (step.zero != 0 || step.high - step.low != 255) return false;
+  return EachPixel<AxisOfTnn>(step, integers, [](const Corners& c, float down, float along) {
+    const auto weight = [](float part) { return static_cast<int64_t>(part * 2048 + 0.5f); };
+    const int64_t right = weight(along), left = weight(1 - along), below = weight(down), above = weight(1 - down);
+    const int64_t top = ((c.top_left * left + c.top_right * right) >> 4) * above;
+    const int64_t bottom = ((c.bottom_left * left + c.bottom_right * right) >> 4) * below;
+    return ((kNeon ? (top + bottom) >> 16 : (top >> 16) + (bottom >> 16)) + 2) >> 2;
+  });
+}
+
+// The naive kernel: f32 reals, divided by the scale; a half is added and the rest cut off.
+bool TnnNaiveBilinear(const IntegerStep& step, std::vector<int64_t>* integers) {
+  if (step.zero != 0) return false;
+  return EachPixel<AxisOfTnn>(step, integers, [&step](const Corners& c, float down, float along) {
+    const auto real = [&](int64_t q) { return step.scale * static_cast<float>(q); };
+    const float up = 1 - down, back = 1 - along;
+    const float top_left = back * real(c.top_left), top_right = along * real(c.top_right);
+    const float bottom_left = back * real(c.bottom_left), bottom_right = along * real(c.bottom_right);
+    const float top = up * (top_left + top_right), bottom = down * (bottom_left + bottom_right);
+    const float steps = (top + bottom) / step.scale;
+    return static_cast<int64_t>(steps + (steps >= 0 ? 0.5f : -0.5f));
+  });
+}
+
 }  // namespace
+
+std::vector<IntegerRule> TnnResizeRules() {
+  return {
+      {IntegerForm::kResize, "TNN's rule for Upsample (weights of 11 bits, both rows cut off at once)",
+       TnnBilinear<true>},
+      {IntegerForm::kResize, "TNN's rule for Upsample without NEON (weights of 11 bits, each row cut off)",
+       TnnBilinear<false>},
+      {IntegerForm::kResize, "TNN's naive rule for Upsample (f32 reals, a half added and cut off)", TnnNaiveBilinear},
+  };
+}
 
 std::vector<IntegerRule> TfliteResizeRules() {
   return {

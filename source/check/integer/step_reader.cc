@@ -110,9 +110,7 @@ Result<const Layer*> StepReader::ReadTail(std::string blob) {
 Status StepReader::ReadForm(const Layer& base) {
   const Tensor* bias = base.Resource("bias");
   switch (base.kind) {
-    case OpKind::kConvolution:
-      if (ParamOf<ConvolutionParam>(base).activation != kActivationNone) break;
-      return ReadProduct(base, bias);
+    case OpKind::kConvolution: return ReadConvolution(base);
     case OpKind::kDeconvolution:
       if (ParamOf<ConvolutionParam>(base).activation != kActivationNone || ParamOf<ConvolutionParam>(base).group != 1)
         break;
@@ -139,6 +137,23 @@ Status StepReader::ReadForm(const Layer& base) {
     default: return ReadSumForm(base);
   }
   return Status::NotSupported("no form of " + base.type);
+}
+
+Status StepReader::ReadConvolution(const Layer& base) {
+  const int activation = ParamOf<ConvolutionParam>(base).activation;
+  Layer plain = base;
+  if (activation == kActivationReLU || activation == kActivationReLU6) {
+    auto param = std::make_shared<ConvolutionParam>(ParamOf<ConvolutionParam>(base));
+    param->activation = kActivationNone;
+    plain.param = param;
+    step_.activated = true;
+    step_.type_low = step_.low, step_.type_high = step_.high;
+    step_.low = std::max(step_.low, step_.zero);
+    if (activation == kActivationReLU6) step_.high = std::min(step_.high, step_.zero + static_cast<int64_t>(Limit(6)));
+  } else if (activation != kActivationNone) {
+    return Status::NotSupported("another activation");
+  }
+  return ReadProduct(plain, plain.Resource("bias"));
 }
 
 Status StepReader::ReadSumForm(const Layer& base) {

@@ -36,6 +36,8 @@ class StepReader {
   Result<const Layer*> ReadTail(std::string blob);
   Status ReadForm(const Layer& base);
   Status ReadSumForm(const Layer& base);
+  // A convolution, maybe with an activation that limits its result.
+  Status ReadConvolution(const Layer& base);
 
   // product_form.cc
   // sums (integers) as f32 times constant scales, as the QLinear operators of products are imported.

@@ -88,6 +88,12 @@ double RoundedByF32(float x, float scale, double zero) {
   return static_cast<double>(kToEven ? std::nearbyint(steps) : std::round(steps)) + zero;
 }
 
+// TNN's naive kernels: a half is added in f32 behind the zero point, and the rest cut off.
+double CutOffByF32(float x, float scale, double zero) {
+  const float steps = x / scale + static_cast<float>(zero);
+  return static_cast<double>(std::trunc(steps + (steps >= 0 ? 0.5f : -0.5f)));
+}
+
 // Operators whose f64 reference, rounded to f32 at the end, is what a correct f32 instruction gives.
 bool RoundsCorrectly(OpKind kind) {
   switch (kind) {
@@ -180,6 +186,10 @@ StepKernel KernelOfQuantize(OpKind kind) {
   return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeInF32<RoundedByF32<kDivides, kToEven>> : nullptr;
 }
 
+StepKernel KernelOfCutOff(OpKind kind) {
+  return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeInF32<CutOffByF32> : nullptr;
+}
+
 }  // namespace
 
 const std::vector<StepwiseRule>& StepwiseRules() {
@@ -195,6 +205,11 @@ const std::vector<StepwiseRule>& StepwiseRules() {
        KernelOfQuantize<false, false>, false, true},
       {"XNNPACK's rule for tables (the f32 function of each of 256 integers, half to even)",
        KernelOfQuantize<false, true>, false, true},
+      {"TNN's rule for quantisation (f32 times 1 / scale, halves away from zero)", KernelOfQuantize<false, false>,
+       true},
+      {"TNN's naive rule of f32 as written (a half added in f32 and cut off)", KernelOfCutOff},
+      {"TNN's naive rule for functions (the f32 function, a half added in f32 and cut off)", KernelOfCutOff, false,
+       true},
   };
   return *rules;
 }

@@ -69,12 +69,20 @@ ClipParam* ActivationOf(IntegerStep* step) {
 }
 
 bool ActivationLost(IntegerStep* step, const BlobTable&) {
+  if (step->activated) {
+    step->low = step->type_low, step->high = step->type_high;
+    return true;
+  }
   ClipParam* limits = ActivationOf(step);
   if (limits != nullptr) limits->min = -INFINITY, limits->max = INFINITY;
   return limits != nullptr;
 }
 
 bool UpperLimitLost(IntegerStep* step, const BlobTable&) {
+  if (step->activated && step->high != step->type_high) {
+    step->high = step->type_high;
+    return true;
+  }
   ClipParam* limits = ActivationOf(step);
   if (limits != nullptr) limits->max = INFINITY;
   return limits != nullptr;
@@ -206,6 +214,24 @@ bool ZerosCounted(IntegerStep* step, const BlobTable& blobs) {
   return true;
 }
 
+// Sums of 16 bits, as TNN's kernels for ARM have them.
+bool ShortSumOfWindow(IntegerStep* step, const BlobTable&) {
+  if (step->form != IntegerForm::kMean && step->form != IntegerForm::kWindowMean) return false;
+  IntegerOperand& x = step->operands[0];
+  auto whole = x.whole.Clone();
+  if (!whole.ok()) return false;
+  for (int64_t i = 0; i < whole->NumElements(); ++i) {
+    const int64_t count = step->counts.empty() ? step->count : step->counts[static_cast<size_t>(i)];
+    const double zeros = static_cast<double>(x.zero) * static_cast<double>(count);
+    const double sum = whole->data<double>()[i] + zeros;
+    if (!(std::fabs(sum) < 0x1p52)) return false;
+    const auto low_bits = static_cast<uint16_t>(static_cast<uint64_t>(static_cast<int64_t>(sum)) & 0xffff);
+    whole->data<double>()[i] = static_cast<double>(static_cast<int16_t>(low_bits)) - zeros;
+  }
+  x.whole = std::move(*whole);
+  return true;
+}
+
 // Slopes of PReLU, i / inner % channels being the channel of an element.
 template <class F>
 bool WithSlopes(IntegerStep* step, F place) {
@@ -289,6 +315,7 @@ const std::vector<StepFault>& ValueFaults() {
       {"with a count of one less", "the count", CountOff<-1>},
       {"with padding counted", "what lies inside alone", PaddingCounted},
       {"with padding by the integer 0 counted", "what lies inside alone", ZerosCounted},
+      {"with sums that wrap at 16 bits", "exact sums", ShortSumOfWindow},
       {"with the slope of the channel before", "its own", SlopeOfNeighbour<false>},
       {"with the slope of the channel before", "its own", SlopeOfNeighbour<true>},
       {"with the slope of the first channel for all", "its own", SlopeOfFirst<false>},

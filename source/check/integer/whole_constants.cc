@@ -67,6 +67,12 @@ Result<Tensor> Permuted(const Tensor& x, const std::vector<int>& orders) {
   return y;
 }
 
+Result<WholeConstant> WithProduct(const Scene& scene, const Layer& maker, Result<WholeConstant> taken) {
+  const auto scale = scene.record->product_scales.find(maker.outputs[0]);
+  if (taken.ok() && scale != scene.record->product_scales.end()) taken->product = scale->second;
+  return taken;
+}
+
 Result<WholeConstant> Direct(const Scene& scene, const Tensor& constant) {
   const std::map<std::string, Tensor>& constants = scene.record->folded.constants;
   const Layer* equal = nullptr;  // makes the same values elsewhere
@@ -77,7 +83,8 @@ Result<WholeConstant> Direct(const Scene& scene, const Tensor& constant) {
     if (made == constants.end() || made->second.dtype() != DType::kF32 ||
         made->second.NumElements() != constant.NumElements())
       continue;
-    if (made->second.raw() == constant.raw()) return Taken(layer, constants, constant, false);
+    if (made->second.raw() == constant.raw())
+      return WithProduct(scene, layer, Taken(layer, constants, constant, false));
     if (equal != nullptr) continue;
     const bool same = IsSame(made->second, constant);
     if (!same && !IsTransposed(made->second, constant)) continue;
@@ -85,7 +92,7 @@ Result<WholeConstant> Direct(const Scene& scene, const Tensor& constant) {
     transposed = !same;
   }
   if (equal == nullptr) return Status::NotFound("no DequantizeLinear made it");
-  return Taken(*equal, constants, constant, transposed);
+  return WithProduct(scene, *equal, Taken(*equal, constants, constant, transposed));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct WholeConstant {
   Tensor whole;      // f64: q - zero point
   Tensor scale;      // f32
   int64_t zero = 0;  // of one zero point; else of the first
+  Tensor product;    // f32, ImportRecord::product_scales; empty: none
 };
 
 // NotFound: no DequantizeLinear made it. A matrix may be transposed since.

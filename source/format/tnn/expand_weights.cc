@@ -138,6 +138,7 @@ Status ExpandStatic(const Tensor& input_scale, const Shape& input, ImportRecord*
   PLUMB_ASSIGN_OR_RETURN(StoredWeight stored, TakeWeight("weight", layer));
   PLUMB_RETURN_IF_ERROR(ExpandBias(stored, record, layer));
   const bool one = input_scale.NumElements() == 1;
+  const Tensor product_scale = stored.scale;
   if (one) {
     PLUMB_ASSIGN_OR_RETURN(Tensor own, Tensor::Create(DType::kF32, stored.scale.shape()));
     for (int64_t i = 0; i < own.NumElements(); ++i)
@@ -147,6 +148,7 @@ Status ExpandStatic(const Tensor& input_scale, const Shape& input, ImportRecord*
   PLUMB_ASSIGN_OR_RETURN(Tensor made, Floats(stored));
   if (one) {
     Record(*layer, "weight", stored, made, record);
+    if (record != nullptr) record->product_scales[layer->name + "/weight"] = product_scale;
   } else {
     PLUMB_RETURN_IF_ERROR(DivideByChannel(input_scale, input, &made));
   }

@@ -80,6 +80,7 @@ TEST(ExpandQuantized, ComputesWhatTnnDoes) {
   ASSERT_EQ(record.folded.layers.size(), 2U);  // weights and bias
   EXPECT_EQ(record.folded.constants.at("c/weight").raw(), graph.layers[2].Resource("weight")->raw());
   EXPECT_EQ(record.folded.constants.at("c/weight_scale").data<float>()[1], 0.5F);
+  EXPECT_EQ(record.product_scales.at("c/weight").data<float>()[1], 0.25F);  // as the file has it
 }
 
 TEST(ExpandQuantized, TakesScalesOfEachChannel) {

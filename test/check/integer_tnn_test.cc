@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of TNN's integer kernels, each on numbers that were worked out by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "check/integer/integer_rules.h"
+#include "integer_rules_util.h"
+#include "op/upsample.h"
+
+namespace plumb {
+namespace {
+
+constexpr char kArm[] = "TNN's rule (the sum";
+constexpr char kNaive[] = "TNN's naive rule (the sum";
+
+TEST(IntegerTnn, ProductsRoundHalvesAwayFromZero) {
+  const IntegerStep step = Product({1, 3, 5, -1, -3, 4, 600, -600}, 0.25f, 0.5f);  // by 2
+  EXPECT_EQ(By(kArm, step), (Integers{1, 2, 3, -1, -2, 2, 127, -128}));
+  EXPECT_EQ(By(kNaive, step), (Integers{1, 2, 3, -1, -2, 2, 127, -128}));
+  EXPECT_EQ(By("TNN", Product({6, -6}, 0.25f, 1)), (Integers{2, -2}));  // rounded once: 1.5
+}
+
+// 0.49999997 and a half is 1 in f32.
+TEST(IntegerTnn, NaiveKernelsAddAHalfInF32) {
+  const IntegerStep step = Product({16777215, -16777215}, 0x1p-25f, 1);
+  EXPECT_EQ(By(kArm, step), (Integers{0, 0}));
+  EXPECT_EQ(By(kNaive, step), (Integers{1, -1}));
+}
+
+// -2.5 + 10 and a half is 8, cut off; 2.5 + 10 and a half 13.
+TEST(IntegerTnn, NaiveKernelsRoundBehindTheZeroPoint) {
+  const IntegerStep step = Product({5, -5, 1000, -1000}, 0.5f, 1, 10);
+  EXPECT_EQ(By(kNaive, step), (Integers{13, 8, 127, -128}));
+  EXPECT_TRUE(By(kArm, step).empty());  // it has no zero points
+}
+
+TEST(IntegerTnn, ProductsAreLimitedByTheirActivation) {
+  IntegerStep step = Product({5, -5, 200}, 0.5f, 1);
+  step.low = 0, step.high = 6;
+  EXPECT_EQ(By(kArm, step), (Integers{3, 0, 6}));
+}
+
+// 3 * 0.5 + 5 * 0.25 is 2.75, in steps of 0.5: 5.5; a difference: 0.25 is half a step.
+TEST(IntegerTnn, SumsOfReals) {
+  const IntegerOperand a{Doubles({3, -3, 200}), 0.5f, 0, false}, b{Doubles({5, -5, 200}), 0.25f, 0, false};
+  IntegerStep step = Pair(IntegerForm::kSum, a, b, 0.5f, 0);
+  EXPECT_EQ(By("TNN's rule for sums", step), (Integers{6, -6, 127}));
+  EXPECT_EQ(By("TNN's naive rule for sums", step), (Integers{6, -6, 127}));
+  step.subtracts = true;
+  EXPECT_EQ(By("TNN's naive rule for sums", step), (Integers{1, -1, 100}));
+  EXPECT_TRUE(By("TNN's rule for sums", step).empty());
+}
+
+TEST(IntegerTnn, MeansAreCutOff) {
+  IntegerStep step = Result8(IntegerForm::kMean, 3, 1, 0);
+  step.operands = {{Doubles({11, -11, 8}), 1, 0, false}};
+  step.count = 4;
+  EXPECT_EQ(By("TNN's rule for average pools", step), (Integers{2, -2, 2}));
+  step.form = IntegerForm::kWindowMean;
+  step.counts = {4, 2, 3};
+  EXPECT_EQ(By("TNN's rule for average pools", step), (Integers{2, -5, 2}));
+  step.operands[0].zero = step.zero = 1;  // 15 / 4, -9 / 2, 11 / 3
+  EXPECT_EQ(By("TNN's rule for average pools", step), (Integers{3, -4, 3}));
+  step.scale = 2;  // another grid is none of its
+  EXPECT_TRUE(By("TNN's rule for average pools", step).empty());
+}
+
+TEST(IntegerTnn, MaxPoolsBeginAboveTheLowest) {
+  IntegerStep step = Result8(IntegerForm::kRequantise, 3, 0.5f, 0);
+  step.operands = {{Doubles({-128, -127, 5}), 0.5f, 0, false}};
+  EXPECT_TRUE(By("TNN's rule for max pools", step).empty());
+  Layer pool;
+  pool.kind = OpKind::kPooling;
+  step.tail_layers = {pool};
+  EXPECT_EQ(By("TNN's rule for max pools", step), (Integers{-127, -127, 5}));
+}
+
+// Steps of 1 and of 0.5 in steps of 1.
+TEST(IntegerTnn, JoinedPartsHaveTheirOwnScale) {
+  IntegerStep step = Result8(IntegerForm::kJoin, 5, 1, 0);
+  step.axis = 0;
+  step.operands = {{Doubles({7, -128}), 1, 0, false}, {Doubles({7, -7, 6}), 0.5f, 0, false}};
+  EXPECT_EQ(By("TNN's rule for Concat", step), (Integers{7, -128, 4, -4, 3}));
+}
+
+// Between 0 and 10, at 0, 1 / 4, 3 / 4 and behind; a row of 2560 and 7680 of 1024, less what is cut off twice.
+TEST(IntegerTnn, UpsampleOf11Bits) {
+  IntegerStep step = Result8(IntegerForm::kResize, 4, 1, 0);
+  step.shape = {1, 1, 1, 4};
+  Tensor x = Tensor::Create(DType::kF64, {1, 1, 1, 2}).value();
+  x.data<double>()[0] = 0, x.data<double>()[1] = 10;
+  step.operands = {{x, 1, 0, false}};
+  auto param = std::make_shared<UpsampleParam>();
+  param->mode = kUpsampleLinear;
+  step.base.kind = OpKind::kUpsample;
+  step.base.param = param;
+  EXPECT_EQ(By("TNN's rule for Upsample (", step), (Integers{0, 3, 8, 10}));  // 2.5 and 7.5
+  EXPECT_EQ(By("TNN's naive rule for Upsample", step), (Integers{0, 3, 8, 10}));
+  x.data<double>()[1] = -10;
+  EXPECT_EQ(By("TNN's rule for Upsample (", step), (Integers{0, -2, -7, -10}));
+  EXPECT_EQ(By("TNN's naive rule for Upsample", step), (Integers{0, -3, -8, -10}));
+}
+
+// One row at 1 / 4 and one at 3 / 4 of what is 1 step apart: cut off once, or each.
+TEST(IntegerTnn, UpsampleCutsBothRowsAtOnceOrEach) {
+  IntegerStep step = Result8(IntegerForm::kResize, 2, 1, 0);
+  step.shape = {1, 1, 4, 1};
+  Tensor x = Tensor::Create(DType::kF64, {1, 1, 2, 1}).value();
+  x.data<double>()[0] = 1, x.data<double>()[1] = -1;
+  step.operands = {{x, 1, 0, false}};
+  auto param = std::make_shared<UpsampleParam>();
+  param->mode = kUpsampleLinear;
+  step.base.kind = OpKind::kUpsample;
+  step.base.param = param;
+  // Rows of 128 and -128 (2048 less 4 bits). At 1 / 4: 1536 * 128 - 512 * 128 is 2 of 65536, and 3 - 1 of them, too.
+  EXPECT_EQ(By("TNN's rule for Upsample (", step), (Integers{1, 1, 0, -1}));
+  EXPECT_EQ(By("TNN's rule for Upsample without", step), (Integers{1, 1, 0, -1}));
+  x.data<double>()[1] = -2;  // 1536 * 128 - 512 * 256 is 1, and 3 - 2; 512 * 128 - 1536 * 256 is -5, and 1 - 6
+  EXPECT_EQ(By("TNN's rule for Upsample (", step), (Integers{1, 0, -1, -2}));
+}
+
+TEST(IntegerTnn, SayNothingOfWhatIsNoNumber) {
+  for (const double sum : {3e9, -3e9, static_cast<double>(INFINITY), static_cast<double>(NAN)}) {
+    EXPECT_TRUE(By(kArm, Product({sum}, 0.1f, 0.2f)).empty()) << sum;
+    EXPECT_TRUE(By(kNaive, Product({sum}, 0.1f, 0.2f)).empty()) << sum;
+  }
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const IntegerOperand a{Doubles({3}), nan, 0, false}, b{Doubles({5}), 1, 0, false};
+  EXPECT_TRUE(By("TNN's rule for sums", Pair(IntegerForm::kSum, a, b, 1, 0)).empty());
+  EXPECT_TRUE(By("TNN's naive rule for sums", Pair(IntegerForm::kSum, a, b, 1, 0)).empty());
+}
+
+}  // namespace
+}  // namespace plumb
