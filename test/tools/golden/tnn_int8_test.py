@@ -275,14 +275,15 @@ def faults(kernels):
         ("mobile", ["conv1", "depthwise", "conv2"], "mirrored kernel", {"weights": plain(lambda w: w[..., ::-1])},
          "mirrored|columns of the kernel in reverse"),
         ("mobile", ["conv1", "conv2"], "padding by the lowest integer", {"padding": -128}, "padding by the lowest"),
-        ("mobile", ["conv1", "conv2"], "wrapped", {"round": rounded(lambda v: (np.round(v) + 128) % 256 - 128)}, "wrap"),
+        ("mobile", ["conv1", "conv2"], "wrapped",
+         {"round": rounded(lambda v: (np.round(v) + 128) % 256 - 128)}, "wrap"),
         ("residual", ["sum"], "its operands' scales exchanged",
          {"operands": plain(lambda o: (scaled(o[0], o[1].scale), scaled(o[1], o[0].scale)))}, "exchanged"),
         ("residual", ["sum"], "without the second operand",
          {"operands": plain(lambda o: (o[0], scaled(o[1], 0)))}, "without the second|without adding"),
         ("residual", ["sum"], "one more step", {"result": plain(lambda q: np.minimum(q + 1, 127))}, "and one more"),
         ("residual", ["relu"], "a copy", {"result": plain(lambda q: q - 7)}, ""),
-        ("residual", ["bottom"], "sums of 16 bits", {"weights": plain(lambda w: w & ~1)}, "7 bits"),
+        ("residual", ["bottom"], "weights of 7 bits", {"weights": plain(lambda w: w & ~1)}, "7 bits"),
     ]
 
 
