@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of TNN's Quantized layers, computed in NumPy as its naive and its ARM kernels do: every integer is what a rule
-of TNN's gives, and a fault in one layer is wrong there alone.
+"""Networks of TNN's Quantized layers, computed in NumPy as its naive and its ARM kernels do: every integer is what a
+rule of TNN's gives, and a fault in one layer is wrong there alone.
 
     tnn_int8_test.py --bin build/release/bin --work build/release/golden_test
 """
@@ -234,8 +234,8 @@ def check_healthy(families):
                     loose = [layer for layer in run["layers"] for o in layer["outputs"] if not o["rule"]]
                     rules.update(o["rule"] for layer in run["layers"] for o in layer["outputs"])
                     expect(not off and not loose and run["layers"],
-                           f"{name}, {said(kernels, seed, zero, ties)}: {len(run['layers'])} layers, {len(off)} off, {len(loose)} by no rule",
-                           lines(off + loose))
+                           f"{name}, {said(kernels, seed, zero, ties)}: {len(run['layers'])} layers, {len(off)} off, "
+                           f"{len(loose)} by no rule", lines(off + loose))
     for rule, count in rules.most_common():
         print(f"{count:6} tensors by {rule}")
 
