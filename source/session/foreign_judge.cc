@@ -131,7 +131,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   SubjectOptions options;
   options.device = device;
   options.description = blobs.set().path();
-  if (IsOfTflite(graph)) options.description += ", " + blobs.set().description();  // it says which kernels
+  const std::string& says = blobs.set().description();  // which kernels
+  if (IsOfTflite(graph) || says.rfind("dump of ncnn ", 0) == 0) options.description += ", " + says;
   options.check = std::move(check);
   const CheckOptions asked = options.check;
   options.check.layers.clear();  // the arithmetic is the whole subject's

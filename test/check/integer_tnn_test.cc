@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of TNN's integer kernels, each on numbers that were worked out by hand.
+// The rules of TNN's and ncnn's integer kernels, each on numbers that were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -119,6 +119,32 @@ TEST(IntegerTnn, UpsampleCutsBothRowsAtOnceOrEach) {
   EXPECT_EQ(By("TNN's rule for Upsample without", step), (Integers{1, 1, 0, -1}));
   x.data<double>()[1] = -2;  // 1536 * 128 - 512 * 256 is 1, and 3 - 2; 512 * 128 - 1536 * 256 is -5, and 1 - 6
   EXPECT_EQ(By("TNN's rule for Upsample (", step), (Integers{1, 0, -1, -2}));
+}
+
+// Steps of 1 / 8 by steps of 1 / 4, biases of 2 and of 1 / 64 of a step: 5 / 32 + 1 / 16 is 7 / 32, in steps of 1 /
+// 64: 14.
+TEST(IntegerNcnn, ProductsHaveAFloatForBias) {
+  IntegerStep step = Product({7, 5}, 0x1p-5f, 0x1p-6f);
+  step.x.scale = 0x1p-3f;
+  step.weight_scales = {0x1p-2f, 0x1p-2f};
+  step.scales = {0x1p-5f, 0x1p-5f};
+  step.bias = {2, 0};
+  step.real_bias = {0x1p-4f, 0x1p-11f};
+  EXPECT_EQ(By("ncnn's rule (", step), (Integers{14, 10}));  // 10 and 1 / 32
+  EXPECT_EQ(By("ncnn's rule by FMA", step), (Integers{14, 10}));
+  step.real_bias[1] = 0x1p-7f;  // half a step, away from zero
+  EXPECT_EQ(By("ncnn's rule (", step), (Integers{14, 11}));
+}
+
+TEST(IntegerNcnn, IntegersBeginAt127BelowZero) {
+  IntegerStep step = Product({-500, -127, 500}, 1, 1);
+  step.x.scale = 1;
+  step.weight_scales = {1};
+  EXPECT_EQ(By("ncnn's rule (", step), (Integers{-127, -127, 127}));
+  step.low = 0;  // a ReLU
+  EXPECT_EQ(By("ncnn's rule (", step), (Integers{0, 0, 127}));
+  step.zero = 1;
+  EXPECT_TRUE(By("ncnn's rule (", step).empty());
 }
 
 TEST(IntegerTnn, SayNothingOfWhatIsNoNumber) {

@@ -27,7 +27,9 @@ const char* DeclaredBy(const std::string& description) {
 }
 
 // Whose ties tell of each other's: a rule's, or those of a family whose kernels all round alike.
-std::string FamilyOf(const std::string& words) { return words.rfind("TNN's", 0) == 0 ? "TNN's rules" : words; }
+std::string FamilyOf(const std::string& words) {
+  return words.rfind("TNN's", 0) == 0 ? "TNN's rules" : words.rfind("ncnn's", 0) == 0 ? "ncnn's rules" : words;
+}
 
 }  // namespace
 

@@ -21,10 +21,15 @@ bool BeginsWith(const std::string& words, const char* begin) { return words.rfin
 
 // Whether the rule is one of the runtime that the model is made for, or nobody's.
 bool IsOwn(const std::string& words, MadeFor runtime) {
-  if (runtime == MadeFor::kTnn || BeginsWith(words, "TNN")) return runtime == MadeFor::kTnn && BeginsWith(words, "TNN");
+  const bool tnn = BeginsWith(words, "TNN"), ncnn = BeginsWith(words, "ncnn");
+  if (runtime == MadeFor::kTnn || tnn) return runtime == MadeFor::kTnn && tnn;
+  if (runtime == MadeFor::kNcnn || ncnn) return runtime == MadeFor::kNcnn && ncnn;
   if (runtime == MadeFor::kLiteRt) return !BeginsWith(words, "ONNX Runtime");
   return !BeginsWith(words, "TFLite") && !BeginsWith(words, "XNNPACK");
 }
+
+// Whether no other runtime's rules are asked.
+bool HasOwnRules(MadeFor runtime) { return runtime == MadeFor::kTnn || runtime == MadeFor::kNcnn; }
 
 // How many integers differ; all where the tensors cannot be compared.
 int64_t CountDiffering(const Tensor& a, const Tensor& b) {
@@ -49,15 +54,14 @@ Result<Tensor> IntegersBy(const StepwiseRule& rule, const CutGroup& part, const 
 template <class F>
 void ByEach(const std::vector<IntegerRule>& rules, const Scene& scene, const CutGroup& part, const std::string& blob,
             F take) {
-  const MadeFor runtime = RuntimeOf(*scene.graph);
+  const MadeFor runtime = MadeForOf(scene);
   const auto step = ReadIntegerStep(scene, part.group, part.inputs, blob);
   for (const IntegerRule& rule : rules) {
     const auto integers = step.ok() ? IntegersBy(rule, *step, *scene.blobs) : Result<Tensor>(step.status());
     if (integers.ok() && !take(rule.words, *integers)) return;
   }
   for (const StepwiseRule& rule : StepwiseRules()) {
-    const bool asked =
-        IsOwn(rule.words, runtime) || (runtime != MadeFor::kTnn && BeginsWith(rule.words, "ONNX Runtime"));
+    const bool asked = IsOwn(rule.words, runtime) || (!HasOwnRules(runtime) && BeginsWith(rule.words, "ONNX Runtime"));
     const auto integers = asked ? IntegersBy(rule, part, *scene.blobs) : Result<Tensor>(Status::NotFound(""));
     if (integers.ok() && !take(rule.words, *integers)) return;
   }
@@ -100,13 +104,17 @@ bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole) {
   return true;
 }
 
-MadeFor RuntimeOf(const Graph& graph) {
+bool IsOfTflite(const Graph& graph) {
   const ModelFormat* format = FindModelFormat(graph.source);
-  const std::string type = format == nullptr ? "" : format->type;
-  return type == "TFLITE" ? MadeFor::kLiteRt : type == "TNN" ? MadeFor::kTnn : MadeFor::kOnnxRuntime;
+  return format != nullptr && std::string(format->type) == "TFLITE";
 }
 
-bool IsOfTflite(const Graph& graph) { return RuntimeOf(graph) == MadeFor::kLiteRt; }
+MadeFor MadeForOf(const Scene& scene) {
+  const ModelFormat* format = FindModelFormat(scene.graph->source);
+  const std::string type = format == nullptr ? "" : format->type;
+  if (scene.description.find(", dump of ncnn ") != std::string::npos) return MadeFor::kNcnn;
+  return type == "TFLITE" ? MadeFor::kLiteRt : type == "TNN" ? MadeFor::kTnn : MadeFor::kOnnxRuntime;
+}
 
 const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime) {
   const auto join = [](const std::vector<std::vector<IntegerRule>>& families) {
@@ -125,6 +133,8 @@ const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime) {
   static const std::vector<IntegerRule> onnx = others();
   static const std::vector<IntegerRule> tflite = join({litert, OnnxRuntimeRules()});
   static const std::vector<IntegerRule> tnn = join({TnnRules(), TnnResizeRules()});
+  static const std::vector<IntegerRule> ncnn = NcnnRules();
+  if (runtime == MadeFor::kNcnn) return ncnn;
   return runtime == MadeFor::kTnn ? tnn : runtime == MadeFor::kLiteRt ? tflite : onnx;
 }
 
@@ -163,7 +173,7 @@ QuantisedOutput QuantisedOutputOf(const Scene& scene, const StepRecord& record, 
   QuantisedOutput found;
   found.written = record.group.outputs[output].blob;
   found.integers = record.device[output];
-  const int maker = RuntimeOf(*scene.graph) == MadeFor::kTnn ? MakerIn(record.group, found.written) : -1;
+  const int maker = MadeForOf(scene) == MadeFor::kTnn ? MakerIn(record.group, found.written) : -1;
   if (maker >= 0 && record.group.members[static_cast<size_t>(maker)]->kind == OpKind::kPlumbDequantizeLinear) {
     const Layer& dequantizer = *record.group.members[static_cast<size_t>(maker)];
     auto integers = IntegersBehind(scene, dequantizer, found.integers);
@@ -183,7 +193,7 @@ Result<Tensor> MovedIntegers(const Scene& scene, const StepRecord& record, const
 
 CutGroup PartThatMakes(const Scene& scene, const StepRecord& record, const std::string& blob) {
   size_t known = 0;
-  std::optional<CutGroup> part = PartOf(AllIntegerRules(RuntimeOf(*scene.graph)), scene, record, blob, &known);
+  std::optional<CutGroup> part = PartOf(AllIntegerRules(MadeForOf(scene)), scene, record, blob, &known);
   return part.has_value() ? std::move(*part) : CutTo(record.group, record.inputs, {blob});
 }
 
@@ -192,11 +202,11 @@ FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_
   const QuantisedOutput quantised = QuantisedOutputOf(scene, record, output);
   found.quantised = !quantised.blob.empty();
   if (!found.quantised) return found;
-  const MadeFor runtime = RuntimeOf(*scene.graph);
+  const MadeFor runtime = MadeForOf(scene);
   const bool of_tflite = runtime == MadeFor::kLiteRt;
   std::vector<std::vector<IntegerRule>> families = {OnnxRuntimeRules(), TfliteRules(), XnnpackRules()};
   if (of_tflite) std::rotate(families.begin(), families.begin() + 1, families.end());
-  if (runtime == MadeFor::kTnn) families = {TnnRules()};
+  if (HasOwnRules(runtime)) families = {AllIntegerRules(runtime)};
   for (const auto& family : families) {
     size_t missing = 0;
     const std::optional<CutGroup> part = PartOf(family, scene, record, quantised.blob, &missing);

@@ -22,12 +22,12 @@ struct IntegerRule {
   bool of_tflite = false;  // only of a .tflite file: elsewhere it would be a fault, or has another name
 };
 
-// Whose kernels a model is made for, by the file that it was read from.
-enum class MadeFor { kOnnxRuntime, kLiteRt, kTnn };
-MadeFor RuntimeOf(const Graph& graph);
+// Whose kernels a model is made for, by the file that it was read from, or by the subject's own words.
+enum class MadeFor { kOnnxRuntime, kLiteRt, kTnn, kNcnn };
+MadeFor MadeForOf(const Scene& scene);
 
 // onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, tflite_softmax_rules.cc, xnnpack_rules.cc,
-// resize_rules.cc, tnn_rules.cc
+// resize_rules.cc, tnn_rules.cc, ncnn_rules.cc
 std::vector<IntegerRule> OnnxRuntimeRules();
 std::vector<IntegerRule> TfliteRules();
 std::vector<IntegerRule> TfliteElementRules();
@@ -37,8 +37,9 @@ std::vector<IntegerRule> XnnpackRules();
 std::vector<IntegerRule> XnnpackResizeRules();
 std::vector<IntegerRule> TnnRules();
 std::vector<IntegerRule> TnnResizeRules();
-// All that are asked of such a model, in their order: of a .tflite file TFLite's and XNNPACK's first, of TNN's its own
-// alone.
+std::vector<IntegerRule> NcnnRules();
+// All that are asked of such a model, in their order: of a .tflite file TFLite's and XNNPACK's first, of TNN's and
+// ncnn's their own alone.
 const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime = MadeFor::kOnnxRuntime);
 // Whether the graph was read from a .tflite file.
 bool IsOfTflite(const Graph& graph);

@@ -56,7 +56,8 @@ struct IntegerStep {
   Layer product;  // with whole weights and a bias of 0
   IntegerOperand x;
   int64_t weight_zero = 0;
-  std::vector<double> bias;  // of each channel; empty: none
+  std::vector<double> bias;                     // of each channel; empty: none
+  std::vector<float> real_bias, weight_scales;  // of each channel, as the graph has them
 
   Shape shape;  // of the operator's result
   float scale = 1;

@@ -80,9 +80,11 @@ bool BiasOf8Bits(IntegerStep* step, const BlobTable&) {
 template <class F>
 bool WithScales(IntegerStep* step, F scale_of) {
   const std::vector<float> scales = step->scales;
+  const std::vector<float> of_weights = step->weight_scales;
   const std::vector<double> exact = step->exact_scales;
   if (!IsProductStep(*step) || scales.size() < 2) return false;
   for (size_t c = 0; c < scales.size(); ++c) step->scales[c] = static_cast<float>(scale_of(scales, c));
+  for (size_t c = 0; c < of_weights.size(); ++c) step->weight_scales[c] = static_cast<float>(scale_of(of_weights, c));
   for (size_t c = 0; c < exact.size(); ++c) step->exact_scales[c] = static_cast<double>(scale_of(exact, c));
   return true;
 }

@@ -139,6 +139,7 @@ Status StepReader::ReadWeightScales(const Layer& base, const WholeConstant& weig
   }
   step_.inner = columns ? 1 : step_.shape.CountFrom(2);
   for (const float own : scales) {
+    step_.weight_scales.push_back(own);
     step_.scales.push_back(scale_of_x * own);
     step_.exact_scales.push_back(static_cast<double>(scale_of_x) * static_cast<double>(own));
   }
@@ -153,6 +154,7 @@ Status StepReader::AddBias(const Tensor& bias) {
   for (size_t c = 0; c < step_.scales.size(); ++c) {
     const auto scale = static_cast<double>(step_.scales[c]);
     const auto at = static_cast<int64_t>(c);
+    step_.real_bias.push_back(static_cast<float>(bias.ValueAt(at)));
     if (bias.ValueAt(at) == 0) {
       steps.push_back(0);  // of any scale
     } else if (whole.ok()) {

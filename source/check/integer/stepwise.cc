@@ -94,6 +94,12 @@ double CutOffByF32(float x, float scale, double zero) {
   return static_cast<double>(std::trunc(steps + (steps >= 0 ? 0.5f : -0.5f)));
 }
 
+// ncnn, whose integers begin at -127.
+double Above128ByF32(float x, float scale, double zero) {
+  const double steps = RoundedByF32<false, false>(x, scale, zero);
+  return steps < -127 ? -127 : steps;
+}
+
 // Operators whose f64 reference, rounded to f32 at the end, is what a correct f32 instruction gives.
 bool RoundsCorrectly(OpKind kind) {
   switch (kind) {
@@ -190,6 +196,10 @@ StepKernel KernelOfCutOff(OpKind kind) {
   return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeInF32<CutOffByF32> : nullptr;
 }
 
+StepKernel KernelOfNcnn(OpKind kind) {
+  return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeInF32<Above128ByF32> : nullptr;
+}
+
 }  // namespace
 
 const std::vector<StepwiseRule>& StepwiseRules() {
@@ -207,6 +217,7 @@ const std::vector<StepwiseRule>& StepwiseRules() {
        KernelOfQuantize<false, true>, false, true},
       {"TNN's rule for quantisation (f32 times 1 / scale, halves away from zero)", KernelOfQuantize<false, false>,
        true},
+      {"ncnn's rule for quantisation (f32 times its scale, halves away from zero, from -127 on)", KernelOfNcnn},
       {"TNN's naive rule of f32 as written (a half added in f32 and cut off)", KernelOfCutOff},
       {"TNN's naive rule for functions (the f32 function, a half added in f32 and cut off)", KernelOfCutOff, false,
        true},
