@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ncnn's int8 inference: networks whose scales stand in its files, and the same as a Q-DQ .onnx. Convolutions that hand on
-integers are right to the integer by ncnn's rule, the rest within its bound; a fault in one of them is wrong there alone.
+"""ncnn's int8 inference: networks whose scales stand in its files, and the same as a Q-DQ .onnx. Convolutions that hand
+on integers are right to the integer by ncnn's rule, the rest within its bound; a fault in one of them is wrong there
+alone.
 
     ncnn_int8_test.py --bin build/release/bin --work build/release/golden_test
 """
@@ -23,7 +24,8 @@ NETWORKS = {
     "mobile": [("conv1", 16, 3, 2, 1, True, True), ("depthwise", 16, 3, 1, 0, True, True),
                ("pointwise", 24, 1, 1, 1, False, True), ("last", 12, 3, 1, 1, True, False)],
     "wide": [("conv1", 24, 5, 1, 1, True, True), ("conv2", 32, 3, 1, 1, True, True),
-             ("conv3", 32, 3, 1, 1, False, True), ("groups", 32, 3, 2, 4, True, True), ("last", 10, 1, 1, 1, False, False)],
+             ("conv3", 32, 3, 1, 1, False, True), ("groups", 32, 3, 2, 4, True, True),
+             ("last", 10, 1, 1, 1, False, False)],
     "floats": [("conv1", 8, 3, 1, 1, True, False), ("conv2", 16, 3, 1, 1, False, False),
                ("last", 8, 1, 1, 1, True, True), ("behind", 8, 1, 1, 1, False, False)],
     "odd": [("conv1", 13, 3, 2, 1, False, True), ("conv2", 7, 1, 1, 1, True, True), ("last", 5, 3, 1, 1, False, False)],
