@@ -18,6 +18,10 @@ struct StepFault {
   bool (*change)(IntegerStep* step, const BlobTable& blobs);
 };
 
+// What a kernel of 16 bits makes of an integer whose upper byte is lost, or whose bytes are exchanged: moved_faults.cc.
+int64_t LowerByteOf(int64_t whole);
+int64_t BytesExchanged(int64_t whole);
+
 // product_faults.cc, value_faults.cc
 const std::vector<StepFault>& ProductFaults();
 const std::vector<StepFault>& ValueFaults();

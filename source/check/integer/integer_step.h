@@ -71,7 +71,19 @@ struct IntegerStep {
   std::vector<Tensor> tail_inputs;  // the first is left out
   std::vector<Layer> tail_layers;   // that are not the graph's
 
-  int64_t Limited(int64_t whole) const { return std::clamp(whole + zero, low, high); }
+  // What a faulty kernel does otherwise.
+  bool wraps = false;    // integers beyond the limits
+  int factor_bits = 31;  // kProduct in fixed point
+  int entry = 0;         // tables of 16 bits: so many entries further on
+  bool lines = true;     // tables of 16 bits: between two entries
+  bool halves = true;    // tables of 16 bits: rounded to the nearest, not down
+
+  bool of_16_bits() const { return high - low > 255; }
+  int64_t Limited(int64_t whole) const {
+    if (!wraps) return std::clamp(whole + zero, low, high);
+    const int64_t range = high - low + 1, off = (whole + zero - low) % range;
+    return (off + range) % range + low;
+  }
   size_t scale_index(int64_t i) const { return static_cast<size_t>(i / inner) % scales.size(); }
 };
 

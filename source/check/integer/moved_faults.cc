@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with where right integers stand, along one axis.
+// What is wrong with where right integers stand, along one axis or two, or with the bits of each.
 #include <fmt/core.h>
+
+#include <algorithm>
 
 #include "check/integer/integer_faults.h"
 
@@ -23,7 +25,52 @@ size_t OffBy(const std::vector<int64_t>& device, F integer) {
   return off;
 }
 
+int64_t LowerUnsigned(int64_t whole) { return static_cast<int64_t>(static_cast<uint64_t>(whole) & 0xff); }
+
+int64_t SizeOf(int64_t whole) { return whole < 0 ? -whole : whole; }
+
+// What became of each integer, wherever it stands; "": nothing of what is known.
+std::string NameChanged(const std::vector<int64_t>& right, int64_t zero, const std::vector<int64_t>& device) {
+  const auto of_16_bits = [&](const std::vector<int64_t>& integers) {
+    return std::any_of(integers.begin(), integers.end(), [](int64_t v) { return v < -128 || v > 255; });
+  };
+  const auto is = [&](const auto& integer) { return OffBy(device, [&](size_t i) { return integer(right[i]); }) == 0; };
+  if (of_16_bits(right)) {
+    if (is([](int64_t v) { return v - LowerUnsigned(v); }))
+      return "with the lower byte of its integers lost; the graph says both bytes";
+    if (is(LowerByteOf)) return "with the upper byte of its integers lost; the graph says both bytes";
+    if (is(BytesExchanged)) return "with the bytes of its integers exchanged; the graph says in order";
+    if (is([](int64_t v) { return std::clamp<int64_t>(v, -128, 127); }))
+      return "with integers limited to 8 bits; the graph says of 16";
+  }
+  if (is([&](int64_t v) { return std::max(v, zero); }))
+    return "with its integers limited below at the zero point (a ReLU); the graph says none";
+  if (is([&](int64_t v) { return SizeOf(v - zero) + zero; }))
+    return "without the sign of its values; the graph says with it";
+  return "";
+}
+
+// Axes i and j of the same size, exchanged.
+std::string NameExchanged(const Shape& shape, const std::vector<int64_t>& right, const std::vector<int64_t>& device) {
+  for (int i = 0; i < shape.rank(); ++i) {
+    for (int j = i + 1; j < shape.rank(); ++j) {
+      const Axis one{shape[i], shape.CountFrom(i + 1)}, two{shape[j], shape.CountFrom(j + 1)};
+      if (one.dim != two.dim || one.dim < 2) continue;
+      const auto from = [&](size_t at) { return right[one.With(two.With(at, one.At(at)), two.At(at))]; };
+      if (OffBy(device, from) == 0) return fmt::format("with axes {} and {} exchanged; the graph says in order", i, j);
+    }
+  }
+  return "";
+}
+
 }  // namespace
+
+int64_t LowerByteOf(int64_t whole) { return static_cast<int8_t>(static_cast<uint64_t>(whole) & 0xff); }
+
+int64_t BytesExchanged(int64_t whole) {
+  const auto bits = static_cast<uint64_t>(whole);
+  return static_cast<int16_t>(((bits & 0xff) << 8) | ((bits >> 8) & 0xff));
+}
 
 std::string NameMoved(const Shape& shape, const std::vector<int64_t>& right, int64_t zero,
                       const std::vector<int64_t>& device) {
@@ -40,6 +87,11 @@ std::string NameMoved(const Shape& shape, const std::vector<int64_t>& right, int
     if (is([&](size_t i) { return along.At(i) == last ? zero : right[i]; }))
       return fmt::format("without the last entry of axis {}, which is the zero point everywhere; the graph says all",
                          axis);
+    if (is([&](size_t i) { return right[i] + along.At(i) % 2; }))
+      return fmt::format("with the next integer in odd entries of axis {}; the graph says the nearest", axis);
+  }
+  for (const std::string& words : {NameChanged(right, zero, device), NameExchanged(shape, right, device)}) {
+    if (!words.empty()) return words;
   }
   const size_t off = OffBy(device, [&](size_t i) { return right[i]; });
   const size_t far = OffBy(device, [&](size_t i) {

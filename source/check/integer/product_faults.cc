@@ -156,11 +156,28 @@ bool ZeroOfInputOff(IntegerStep* step, const BlobTable& blobs) {
 }
 
 bool OtherSignOfInput(IntegerStep* step, const BlobTable& blobs) {
-  return WithInput(step, blobs, [](double q) { return q > 127 ? q - 256 : q < 0 ? q + 256 : q; });
+  const double range = step->of_16_bits() ? 65536 : 256;
+  return WithInput(step, blobs, [range](double q) { return q >= range / 2 ? q - range : q < 0 ? q + range : q; });
 }
 
-bool InputOf7Bits(IntegerStep* step, const BlobTable& blobs) {
-  return WithInput(step, blobs, [](double q) { return 2 * std::floor(q / 2); });
+template <int kBits>
+bool LowestBitsOfInputLost(IntegerStep* step, const BlobTable& blobs) {
+  constexpr double kStep = 1 << kBits;
+  return (kBits < 8 || step->of_16_bits()) &&
+         WithInput(step, blobs, [](double q) { return kStep * std::floor(q / kStep); });
+}
+
+// f of an input's 16 bits.
+template <int64_t (*kBytes)(int64_t)>
+bool BytesOfInput(IntegerStep* step, const BlobTable& blobs) {
+  return step->of_16_bits() &&
+         WithInput(step, blobs, [](double q) { return static_cast<double>(kBytes(static_cast<int64_t>(q))); });
+}
+
+template <int kBits>
+bool FactorOfBits(IntegerStep* step, const BlobTable&) {
+  step->factor_bits = kBits;
+  return IsProductStep(*step);
 }
 
 // The sums of all weights, of each channel; empty: not known.
@@ -200,7 +217,8 @@ bool PaddedBy(IntegerStep* step, const BlobTable& blobs, double value) {
 
 bool PaddedByZero(IntegerStep* step, const BlobTable& blobs) { return PaddedBy(step, blobs, 0); }
 bool PaddedByLowest(IntegerStep* step, const BlobTable& blobs) {
-  return PaddedBy(step, blobs, step->x.zero < 0 || (step->activated ? step->type_low : step->low) < 0 ? -128 : 0);
+  const double lowest = step->of_16_bits() ? -32768 : -128;
+  return PaddedBy(step, blobs, step->x.zero < 0 || (step->activated ? step->type_low : step->low) < 0 ? lowest : 0);
 }
 
 // The weights, changed; f gets the tensor, its flat index and the integer as the file holds it.
@@ -301,11 +319,11 @@ const std::vector<StepFault>& ProductFaults() {
       {"with half of its bias", "all", BiasTimes<1, 2>},
       {"with its bias eight times", "once", BiasTimes<8, 1>},
       {"with its bias of another sign", "its own", BiasTimes<-1, 1>},
-      {"with the i32 bias of the channel before", "its own", BiasOfNeighbour<-1>},
-      {"with the i32 bias of the channel behind", "its own", BiasOfNeighbour<1>},
+      {"with the bias of the channel before", "its own", BiasOfNeighbour<-1>},
+      {"with the bias of the channel behind", "its own", BiasOfNeighbour<1>},
       {"with the biases of the channels in reverse", "in order", BiasInReverse},
       {"with the bias of the first channel for all", "its own", BiasOfFirst},
-      {"with the lowest 8 bits of its bias", "all 32", BiasOf8Bits},
+      {"with the lowest 8 bits of its bias", "all", BiasOf8Bits},
       {"with the scale of the first channel for all", "its own", ScaleOfFirst},
       {"with the scale of the channel before", "its own", ScaleOfNeighbour<-1>},
       {"with the scale of the channel behind", "its own", ScaleOfNeighbour<1>},
@@ -322,7 +340,12 @@ const std::vector<StepFault>& ProductFaults() {
       {"with the zero point of the weights and one more", "the zero point", ZeroOfWeightsOff<1>},
       {"with the zero point of the weights less one", "the zero point", ZeroOfWeightsOff<-1>},
       {"with its input's bits taken with the other sign", "as they are", OtherSignOfInput},
-      {"with an input of 7 bits", "of 8", InputOf7Bits},
+      {"without the lowest bit of its input", "with it", LowestBitsOfInputLost<1>},
+      {"without the lower byte of its input", "both bytes", LowestBitsOfInputLost<8>},
+      {"without the upper byte of its input", "both bytes", BytesOfInput<LowerByteOf>},
+      {"with the bytes of its input exchanged", "in order", BytesOfInput<BytesExchanged>},
+      {"with a factor of 8 bits", "of 31 or 15", FactorOfBits<8>},
+      {"with a factor of 4 bits", "of 31 or 15", FactorOfBits<4>},
       {"with padding by the integer 0", "by the zero point", PaddedByZero},
       {"with padding by the lowest integer", "by the zero point", PaddedByLowest},
       {"with weights of 7 bits", "of 8", WeightsOfBits<7>},

@@ -61,7 +61,7 @@ std::vector<RealFault> FaultsOf(const char* other, const char* right) {
       {"with the zero point of the result and one more", "the zero point", ZeroOff<kRound, 1>},
       {"with the zero point of the result less one", "the zero point", ZeroOff<kRound, -1>},
       {"with the zero point of the result with the other sign", "the zero point", ZeroNegated<kRound>},
-      {"with integers that wrap at 8 bits", "limits", Wraps<kRound>},
+      {"with integers that wrap at the ends of their type", "limits", Wraps<kRound>},
   };
 }
 

@@ -37,14 +37,16 @@ class SigmoidTable {
  public:
   SigmoidTable() {
     const auto sigmoid = [](double entry) { return 1 / (1 + std::exp(-entry / 24)); };
-    for (int i = 0; i < 256; ++i) {
+    for (int i = 0; i < 255; ++i) {
       const double line = (sigmoid(i) + sigmoid(i + 1)) / 2;
       table_[i] = std::lround(65536 * (sigmoid(i) + (sigmoid(i + 0.5) - line) / 2));
     }
+    table_[255] = 65535;
   }
-  // Times 2^bits, at so many 2^bits-ths of an entry.
-  int64_t Of(int64_t at, int bits) const {
-    const int64_t entry = at >> bits, between = at & ((int64_t{1} << bits) - 1);
+  // Times 2^bits, at so many 2^bits-ths of an entry, of which there are 255.
+  int64_t Of(int64_t at, int bits, const IntegerStep& step) const {
+    const int64_t entry = std::clamp<int64_t>((at >> bits) + step.entry, 0, 254);
+    const int64_t between = step.lines ? at & ((int64_t{1} << bits) - 1) : 0;
     return (table_[entry] << bits) + between * (table_[entry + 1] - table_[entry]);
   }
 
@@ -80,14 +82,13 @@ bool ElementOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
     const double whole = x.whole.data<double>()[i];
     if (!(std::fabs(whole) <= 65535)) return false;
     const int64_t at = thirds.Of(static_cast<int64_t>(whole)), size = std::abs(at);
-    if (sigmoid) {
-      const int64_t half = (size >> bits) >= 255 ? int64_t{0x7FFF} << 10 : table.Of(size, bits);
-      (*integers)[i] = (at >= 0 ? half + (1 << 9) : (int64_t{1} << 25) - half + (1 << 9) - 1) >> 10;
-    } else {
-      const int64_t half = (size >> bits) >= 255 ? int64_t{0xFFFF} << 8 : table.Of(size, bits);
-      const int64_t one = int64_t{1} << 23;
-      (*integers)[i] = ((at >= 0 ? half - one + (1 << 7) : one - half + (1 << 7) - 1) >> 8);
-    }
+    const bool beyond = (size >> bits) >= 255;
+    const int drop = sigmoid ? 10 : 8;
+    const int64_t most = sigmoid ? int64_t{0x7FFF} << 10 : int64_t{0xFFFF} << 8;
+    const int64_t value = beyond ? most : table.Of(size, bits, step), half = step.halves ? int64_t{1} << (drop - 1) : 0;
+    const int64_t middle = sigmoid ? 0 : int64_t{1} << 23,
+                  other = sigmoid ? (int64_t{1} << 25) - value : middle - value;
+    (*integers)[i] = (at >= 0 ? value - middle + half : other + half - (step.halves ? 1 : 0)) >> drop;
   }
   return true;
 }

@@ -15,8 +15,11 @@ template <Multiply kMultiply>
 bool ProductInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   if (step.exact_scales.size() != step.scales.size()) return false;
   std::vector<FixedFactor> factors;
-  for (const double scale : step.exact_scales)
+  const int64_t fewer = int64_t{1} << (31 - step.factor_bits);
+  for (const double scale : step.exact_scales) {
     factors.push_back(FixedFactorOf(scale / static_cast<double>(step.scale)));
+    factors.back().multiplier = factors.back().multiplier / fewer * fewer;
+  }
   for (size_t i = 0; i < integers->size(); ++i) {
     const double sum = step.sums.data<double>()[i];
     int64_t whole = 0;
@@ -41,7 +44,7 @@ bool ProductByEights(const IntegerStep& step, std::vector<int64_t>* integers) {
 }
 
 bool ProductOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
-  return step.high - step.low > 255 && ProductInFixedPoint<RoundedByFifteenBits>(step, integers);
+  return step.of_16_bits() && ProductInFixedPoint<RoundedByFifteenBits>(step, integers);
 }
 
 // FULLY_CONNECTED by the reference kernel, of 16 bits by any.
@@ -95,12 +98,11 @@ bool JoinedInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
   return offset == whole;
 }
 
-// MUL.
+// MUL: a factor of 31 bits, of f32's quotient of the scales.
 template <Multiply kMultiply>
 bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand &a = step.operands[0], &b = step.operands[1];
-  const FixedFactor factor =
-      FixedFactorOf(static_cast<double>(a.scale) * static_cast<double>(b.scale) / static_cast<double>(step.scale));
+  const FixedFactor factor = FixedFactorOf(static_cast<double>(a.scale * b.scale / step.scale));
   for (size_t i = 0; i < integers->size(); ++i) {
     const double product = a.whole.data<double>()[i] * b.whole.data<double>()[i];
     int64_t whole = 0;
@@ -115,7 +117,7 @@ bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) 
 template <Multiply kMultiply>
 bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand &a = step.operands[0], &b = step.operands[1];
-  const int left = step.left >= 0 ? step.left : step.high - step.low > 255 ? 15 : 20;
+  const int left = step.left >= 0 ? step.left : step.of_16_bits() ? 15 : 20;
   const double twice = 2 * static_cast<double>(std::max(a.scale, b.scale));
   const FixedFactor of_a = FixedFactorOf(static_cast<double>(a.scale) / twice),
                     of_b = FixedFactorOf(static_cast<double>(b.scale) / twice),
@@ -131,10 +133,6 @@ bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
     (*integers)[i] = step.Limited(sum);
   }
   return true;
-}
-
-bool SumOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
-  return step.high - step.low > 255 && SumInFixedPoint<RoundedOnce>(step, integers);
 }
 
 // AVERAGE_POOL_2D, which keeps scale and zero point: halves away from zero.
@@ -237,8 +235,8 @@ std::vector<IntegerRule> TfliteRules() {
        RequantisedInFixedPoint<RoundedUpTwice>, true},
       {IntegerForm::kJoin, "TFLite's rule for CONCATENATION (f32 scales, halves away from zero)", JoinedInF32, true},
       {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint<RoundedTwice>},
-      {IntegerForm::kSum, "TFLite's optimised rule for sums of 16 bits (operands rounded once, the sum twice)",
-       SumOf16Bits},
+      {IntegerForm::kSum, "TFLite's optimised rule for sums (operands rounded once, the sum twice)",
+       SumInFixedPoint<RoundedOnce>, true},
       {IntegerForm::kTimes, "TFLite's rule for products (a factor of 31 bits, rounded twice)",
        TimesInFixedPoint<RoundedTwice>},
       {IntegerForm::kTimes, "TFLite's rule for products of one rounding (a factor of 31 bits, halves up)",

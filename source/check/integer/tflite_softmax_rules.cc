@@ -21,48 +21,56 @@ bool EachRow(const IntegerStep& step, F f) {
   return true;
 }
 
-// How far each element of a row lies below its largest, negative or 0; false: beyond 8 bits.
-bool BelowLargest(const IntegerStep& step, int64_t first, int64_t inner, std::vector<int64_t>* below, double* most) {
+constexpr double kSpanOf8Bits = 255, kSpanOf16Bits = 65535;
+
+// How far each element of a row lies below its largest, negative or 0; false: further than `span`.
+bool BelowLargest(const IntegerStep& step, int64_t first, int64_t inner, double span, std::vector<int64_t>* below,
+                  double* most) {
   const double* whole = step.operands[0].whole.data<double>() + first;
   const auto terms = static_cast<int64_t>(below->size());
   *most = whole[0];
   for (int64_t t = 0; t < terms; ++t) *most = std::max(*most, whole[t * inner]);
   for (int64_t t = 0; t < terms; ++t) {
     const double distance = whole[t * inner] - *most;
-    if (!(distance >= -255)) return false;
+    if (!(distance >= -span)) return false;
     (*below)[static_cast<size_t>(t)] = static_cast<int64_t>(distance);
   }
   return true;
 }
 
+// exp of an f32 scale times what lies so many steps below a row's largest.
+struct FloatExps {
+  explicit FloatExps(float scale) {
+    for (int i = 0; i < 256; ++i) table[i] = std::exp(-scale * static_cast<float>(i));
+  }
+  // In order, of a row.
+  float Sum(const std::vector<int64_t>& below) const {
+    float sum = 0;
+    for (const int64_t b : below) sum += table[-b];
+    return sum;
+  }
+
+  float table[256];
+};
+
 // SOFTMAX of 8 bits: a table of exp, an f32 sum in order, times 1 / (sum * scale); unsigned ones round halves up.
 bool SoftmaxByExp(const IntegerStep& step, std::vector<int64_t>* integers) {
-  const IntegerOperand& x = step.operands[0];
-  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
-  if (terms < 1 || step.high - step.low != 255 || (step.low == 0 && step.zero != 0)) return false;
-  float table[256];  // by how far an integer lies below the row's largest
-  const float scale = -x.scale * step.beta;
-  for (int i = 0; i < 256; ++i) table[i] = std::exp(scale * static_cast<float>(i));
-  const double* whole = x.whole.data<double>();
-  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
-    const int64_t first = row / inner * inner * terms + row % inner;
-    double most = whole[first];
-    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
-    float sum = 0;
-    for (int64_t t = 0; t < terms; ++t) {
-      const double below = most - whole[first + t * inner];
-      if (!(below <= 255)) return false;
-      sum += table[static_cast<int>(below)];
-    }
-    const float inverse = 1.0f / (sum * step.scale);
-    for (int64_t t = 0; t < terms; ++t) {
-      const float share = table[static_cast<int>(most - whole[first + t * inner])] * inverse;
+  if (step.of_16_bits() || (step.low == 0 && step.zero != 0)) return false;
+  const FloatExps exps(step.operands[0].scale * step.beta);
+  std::vector<int64_t> below(static_cast<size_t>(step.shape[step.axis]));
+  return EachRow(step, [&](int64_t first, int64_t inner) {
+    double most = 0;
+    if (!BelowLargest(step, first, inner, kSpanOf8Bits, &below, &most)) return false;
+    const float inverse = 1.0f / (exps.Sum(below) * step.scale);
+    for (const int64_t b : below) {
+      const float share = exps.table[-b] * inverse;
       if (!(share >= 0 && share < 0x1p30f)) return false;
       const float rounded = step.low == 0 ? std::floor(share + 0.5f) : std::nearbyint(share);
-      (*integers)[static_cast<size_t>(first + t * inner)] = step.Limited(static_cast<int64_t>(rounded));
+      (*integers)[static_cast<size_t>(first)] = step.Limited(static_cast<int64_t>(rounded));
+      first += inner;
     }
-  }
-  return true;
+    return true;
+  });
 }
 
 // A function from [low, high] to integers of 2^-15, in 512 pieces between which lies a straight line.
@@ -79,9 +87,10 @@ class TableOf16Bits {
       table_[i] = static_cast<int64_t>(std::clamp(value - bias, -32768.0, 32767.0));
     }
   }
-  int64_t Of(int64_t x) const {
-    const int64_t at = std::clamp<int64_t>(x, -32768, 32767), piece = 256 + (at >> 7);
-    return table_[piece] + (((table_[piece + 1] - table_[piece]) * (at & 127) + 64) >> 7);
+  int64_t Of(int64_t x, bool lines, int entry) const {
+    const int64_t at = std::clamp<int64_t>(x, -32768, 32767);
+    const int64_t piece = std::clamp<int64_t>(256 + (at >> 7) + entry, 0, 511);
+    return table_[piece] + (lines ? ((table_[piece + 1] - table_[piece]) * (at & 127) + 64) >> 7 : 0);
   }
 
  private:
@@ -92,37 +101,35 @@ class TableOf16Bits {
 // SOFTMAX of 16 bits: exp of [-10, 0] and 1 / (1 + x) of [0, 1] by tables.
 bool SoftmaxOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
-  const int64_t terms = step.shape[step.axis], inner = step.shape.CountFrom(step.axis + 1);
+  const int64_t terms = step.shape[step.axis];
   constexpr int64_t kMostTerms = 65535;  // whose exps of 15 bits have a sum of 31
   if (terms < 1 || terms > kMostTerms || step.high - step.low != 65535 || step.zero != 0) return false;
   const FixedFactor factor =
       FixedFactorOf(static_cast<double>(step.beta) * static_cast<double>(x.scale) / (10.0 / 65535.0));
   static const TableOf16Bits exp(-10, 0, [](double v) { return std::exp(v); });
   static const TableOf16Bits inverse(0, 1, [](double v) { return 1 / (1 + v); });
-  const double* whole = x.whole.data<double>();
-  std::vector<int64_t> exps(static_cast<size_t>(terms));
-  for (int64_t row = 0; row < static_cast<int64_t>(integers->size()) / terms; ++row) {
-    const int64_t first = row / inner * inner * terms + row % inner;
-    double most = whole[first];
-    for (int64_t t = 0; t < terms; ++t) most = std::max(most, whole[first + t * inner]);
+  std::vector<int64_t> below(static_cast<size_t>(terms)), exps(static_cast<size_t>(terms));
+  return EachRow(step, [&](int64_t first, int64_t inner) {
+    double most = 0;
     int64_t sum = 0;
-    for (int64_t t = 0; t < terms; ++t) {
-      const double below = most - whole[first + t * inner];
+    if (!BelowLargest(step, first, inner, kSpanOf16Bits, &below, &most)) return false;
+    for (size_t t = 0; t < below.size(); ++t) {
       int64_t scaled = 0;
-      if (!(below <= 65535) || !RoundedTwice(-static_cast<int64_t>(below), factor, &scaled)) return false;
-      exps[static_cast<size_t>(t)] = exp.Of(scaled + 32767);
-      sum += exps[static_cast<size_t>(t)];
+      if (!RoundedTwice(below[t], factor, &scaled)) return false;
+      exps[t] = exp.Of(scaled + 32767, step.lines, step.entry);
+      sum += exps[t];
     }
     if (sum < 2) return false;
     const int bits = std::ilogb(static_cast<double>(sum)) + 1;  // 2 to 31
     const int64_t mantissa = (sum * (int64_t{1} << (31 - bits)) + (1 << 13)) >> 14;
-    const int64_t reciprocal = inverse.Of(mantissa - (1 << 15) - (1 << 16));
-    for (int64_t t = 0; t < terms; ++t) {
-      const int64_t share = (exps[static_cast<size_t>(t)] * reciprocal + (int64_t{1} << (bits - 2))) >> (bits - 1);
-      (*integers)[static_cast<size_t>(first + t * inner)] = std::clamp<int64_t>(share, 0, 32767);
+    const int64_t reciprocal = inverse.Of(mantissa - (1 << 15) - (1 << 16), step.lines, 0);
+    const int64_t half = step.halves ? int64_t{1} << (bits - 2) : 0;
+    for (const int64_t e : exps) {
+      (*integers)[static_cast<size_t>(first)] = std::clamp<int64_t>((e * reciprocal + half) >> (bits - 1), 0, 32767);
+      first += inner;
     }
-  }
-  return true;
+    return true;
+  });
 }
 
 // exp of a row's elements by gemmlowp: how far they lie below the largest, with 5 bits in front of the point.
@@ -157,7 +164,7 @@ bool SoftmaxInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers
   return EachRow(step, [&](int64_t first, int64_t inner) {
     double most = 0;
     int64_t sum = 0;
-    if (!BelowLargest(step, first, inner, &below, &most) || !exps.Sum(below, &sum)) return false;
+    if (!BelowLargest(step, first, inner, kSpanOf8Bits, &below, &most) || !exps.Sum(below, &sum)) return false;
     const FixedReciprocal inverse = FixedReciprocalOf(sum, 12);
     for (const int64_t b : below) {
       int64_t share = 0;
@@ -182,7 +189,7 @@ bool LogSoftmaxInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integ
   return EachRow(step, [&](int64_t first, int64_t inner) {
     double most = 0;
     int64_t sum = 0;
-    if (!BelowLargest(step, first, inner, &below, &most) || !exps.Sum(below, &sum)) return false;
+    if (!BelowLargest(step, first, inner, kSpanOf8Bits, &below, &most) || !exps.Sum(below, &sum)) return false;
     const int64_t log = FixedLogOf(sum), lowest = HighOfProduct(log - kInt32Max - 1, back.multiplier);
     const int64_t least = std::max(exps.least - 1, ShiftedRight(lowest, -back.shift));
     for (const int64_t b : below) {
@@ -198,14 +205,12 @@ bool LogSoftmaxInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integ
 bool LogSoftmaxByTable(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
   if (step.high - step.low != 255) return false;
-  float table[256];
-  for (int i = 0; i < 256; ++i) table[i] = std::exp(-x.scale * static_cast<float>(i));
+  const FloatExps exps(x.scale);
   std::vector<int64_t> below(static_cast<size_t>(step.shape[step.axis]));
   return EachRow(step, [&](int64_t first, int64_t inner) {
     double most = 0;
-    if (!BelowLargest(step, first, inner, &below, &most)) return false;
-    float sum = 0;
-    for (const int64_t b : below) sum += table[-b];
+    if (!BelowLargest(step, first, inner, kSpanOf8Bits, &below, &most)) return false;
+    const float sum = exps.Sum(below);
     const auto largest = static_cast<float>(most + static_cast<double>(x.zero));
     const float scale = x.scale / step.scale, of_largest = x.scale * largest;
     const float precomputed = (of_largest + std::log(sum)) / step.scale;

@@ -36,10 +36,32 @@ bool LimitedBelowLargest(IntegerStep* step, const BlobTable&) {
   return true;
 }
 
-bool LimitedTo7Bits(IntegerStep* step, const BlobTable&) {
-  step->low = std::max(step->low, step->zero - 64);
-  step->high = std::min(step->high, step->zero + 63);
+template <int kLow, int kHigh>
+bool LimitedTo(IntegerStep* step, const BlobTable&) {
+  step->low = std::max(step->low, step->zero + kLow);
+  step->high = std::min(step->high, step->zero + kHigh);
+  return step->of_16_bits() || kHigh < 127;
+}
+
+bool Wraps(IntegerStep* step, const BlobTable&) {
+  step->wraps = true;
   return true;
+}
+
+bool WithoutLines(IntegerStep* step, const BlobTable&) {
+  step->lines = false;
+  return step->of_16_bits();
+}
+
+template <int kBy>
+bool OtherEntry(IntegerStep* step, const BlobTable&) {
+  step->entry = kBy;
+  return step->of_16_bits();
+}
+
+bool RoundedDown(IntegerStep* step, const BlobTable&) {
+  step->halves = false;
+  return step->of_16_bits();
 }
 
 bool LimitedInFrontOfZero(IntegerStep* step, const BlobTable&) {
@@ -282,9 +304,15 @@ const std::vector<StepFault>& ValueFaults() {
       {"with the zero point of the result and one more", "the zero point", ZeroOfResultOff<1>},
       {"with the zero point of the result less one", "the zero point", ZeroOfResultOff<-1>},
       {"with the zero point of the result with the other sign", "the zero point", ZeroOfResultNegated},
-      {"with limits above the lowest integer", "all of 8 bits", LimitedAt127},
-      {"with limits below the largest integer", "all of 8 bits", LimitedBelowLargest},
-      {"with integers limited to 7 bits", "all of 8 bits", LimitedTo7Bits},
+      {"with limits above the lowest integer", "all of its type", LimitedAt127},
+      {"with limits below the largest integer", "all of its type", LimitedBelowLargest},
+      {"with integers limited to 7 bits", "all of its type", LimitedTo<-64, 63>},
+      {"with integers limited to 8 bits", "all of its type", LimitedTo<-128, 127>},
+      {"with integers that wrap at the ends of their type", "limits", Wraps},
+      {"by the entries of its tables without the lines between", "with them", WithoutLines},
+      {"by the next entry of its table", "its own", OtherEntry<1>},
+      {"by the entry before in its table", "its own", OtherEntry<-1>},
+      {"with rounding down", "to the nearest", RoundedDown},
       {"with limits in front of the zero point", "behind it", LimitedInFrontOfZero},
       {"without its activation's limits", "with them", ActivationLost},
       {"without its activation's upper limit", "with it", UpperLimitLost},
@@ -298,13 +326,13 @@ const std::vector<StepFault>& ValueFaults() {
       {"with the second operand and one more", "its own", OperandOff<1, 1>},
       {"without the first operand", "both", OperandLost<0>},
       {"without the second operand", "both", OperandLost<1>},
-      {"with every second integer of the input (a table of 128 entries)", "all 256", EverySecondEntry},
+      {"with every second integer of the input", "all", EverySecondEntry},
       {"with the scales of its operands exchanged", "each its own", ScalesExchanged},
       {"with its operands exchanged", "in order", OperandsExchanged},
       {"with the sum in place of the difference, or the other way", "the other", AddedForSubtracted},
-      {"without a shift to the left in front of the sum", "20 bits", ShiftedLeftBy<0>},
-      {"shifted by 4 bits to the left in front of the sum", "20 bits", ShiftedLeftBy<4>},
-      {"shifted by 8 bits to the left in front of the sum", "20 bits", ShiftedLeftBy<8>},
+      {"without a shift to the left in front of the sum", "all bits", ShiftedLeftBy<0>},
+      {"shifted by 4 bits to the left in front of the sum", "all bits", ShiftedLeftBy<4>},
+      {"shifted by 8 bits to the left in front of the sum", "all bits", ShiftedLeftBy<8>},
       {"without the scale of the first operand", "with it", ScaleOfOperandLost<0>},
       {"without the scale of the second operand", "with it", ScaleOfOperandLost<1>},
       {"with half the scale of the input", "the scale", ScaleOfOperandTimes<0, 1, 2>},

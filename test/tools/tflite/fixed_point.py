@@ -35,6 +35,23 @@ def twice(x, multiplier, shift):
     return shifted(high(np.asarray(x, np.int64) << max(shift, 0), multiplier), max(-shift, 0))
 
 
+def by_15_bits(x, multiplier, shift):
+    """Of sums of 48 bits: a factor of 15 bits, halves up."""
+    reduced = multiplier + (1 << 15) >> 16 if multiplier < 0x7FFF0000 else 0x7FFF
+    return np.asarray(x, np.int64) * reduced + (1 << 14 - shift) >> 15 - shift
+
+
+def twice_up(x, multiplier, shift):
+    """As ruy's kernels: rounded behind the product and behind the shift, halves up."""
+    high_up = (np.asarray(x, np.int64) << max(shift, 0)) * multiplier + (1 << 30) >> 31
+    return high_up + (1 << -shift - 1) >> -shift if shift < 0 else high_up
+
+
+def in_f32(x, multiplier, shift):
+    """XNNPACK: an f32 scale, to an even half."""
+    return np.rint(np.asarray(x, F) * F(multiplier * 2.0**(shift - 31))).astype(np.int64)
+
+
 def in_f64(x, multiplier, shift):
     return half_away(np.asarray(x, np.float64) * (multiplier * 2.0**(shift - 31))).astype(np.int64)
 

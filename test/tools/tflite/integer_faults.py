@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels of integers do wrong: (what, which nodes, the faulty kernel, what names its cause)."""
+"""What kernels of integers do wrong: (what, which nodes, the faulty kernel, what names its cause, of which types). Those
+of 16 bits alone are in integer_faults_16.py."""
 import collections
 import math
 
 import fixed_point as fixed
 import integer_kernels as k
+import integer_kernels_16 as k16
 import numpy as np
 
 F = np.float32
-Fault = collections.namedtuple("Fault", "what nodes kernel cause")
+EIGHT = ("int8", "uint8")
+Fault = collections.namedtuple("Fault", "what nodes kernel cause types")
 FAULTS = []
 PRODUCTS = ["conv", "depthwise", "dense", "first", "up"]
 WINDOWS = ["conv", "depthwise"]
 ROUNDING = "with rounding|cut off|shift to the left|shifted by"
 
 
-def fault(what, nodes, kernel, cause):
-    FAULTS.append(Fault(what, nodes.split() if isinstance(nodes, str) else nodes, kernel, cause))
+def fault(what, nodes, kernel, cause, types=(*EIGHT, "int16")):
+    FAULTS.append(Fault(what, nodes.split() if isinstance(nodes, str) else nodes, kernel, cause, types))
+
+
+def fault_of_8_bits(what, nodes, kernel, cause):
+    fault(what, nodes, kernel, cause, EIGHT)
 
 
 def product(**given):
@@ -24,10 +31,10 @@ def product(**given):
 
 
 def healthy(call, kind):
-    """What LiteRT's reference kernel gives; None: it is no kernel of this file."""
+    """What LiteRT's kernel gives, the reference one but for products; None: it is no kernel of this file."""
     if kind in k.SUMS:
         return k.product(call, kind)
-    made = HEALTHY.get(kind)
+    made = (OF_16_BITS if call.dtype == "int16" else {}).get(kind) or HEALTHY.get(kind)
     return None if made is None else made(call, kind)
 
 
@@ -49,14 +56,17 @@ HEALTHY = {
 }
 
 
+OF_16_BITS = {"LOGISTIC": k16.element, "TANH": k16.element, "SOFTMAX": lambda c, kind: k16.softmax(c)}
+
+
 def of_written(change):
     """A fault of what a healthy kernel wrote; the first argument: those integers."""
     return lambda call, kind, written: change(written.astype(np.int64), call)
 
 
-def other_sign(v):
-    """The same 8 bits as u8 in place of i8, or the other way."""
-    return np.where(v > 127, v - 256, np.where(v < 0, v + 256, v))
+def other_sign(v, bits=8):
+    """The same bits as an unsigned integer in place of a signed one, or the other way."""
+    return np.where(v >= 1 << bits - 1, v - (1 << bits), np.where(v < 0, v + (1 << bits), v))
 
 
 def add_products():
@@ -111,11 +121,11 @@ def add_products():
             ("of the last channel lost", lambda s: np.where(np.arange(s.size) == s.size - 1, s[0], s), "scale"),
             ("half a percent too large", lambda s: s * 1.005, "scale")):
         fault(f"the scale {what}", PRODUCTS, product(scales=change), cause)
-    fault("no limits", PRODUCTS, product(wraps=True), "wrap at 8 bits")
+    fault("no limits", PRODUCTS, product(wraps=True), "wrap")
     fault("limits of -127", PRODUCTS, product(limits=lambda c: (k.LIMITS[c.dtype][0] + 1, k.LIMITS[c.dtype][1])),
           "limit")
     fault("limits of 7 bits", PRODUCTS, product(limits=lambda c: (c.zero - 64, c.zero + 63)), "limit")
-    fault("limited in front of the zero point", PRODUCTS,
+    fault_of_8_bits("limited in front of the zero point", PRODUCTS,
           product(behind=lambda s: np.clip(s, -128, 127)), "limit|front of the zero")
     fault("no activation", "limited", product(limits=lambda c: k.LIMITS[c.dtype]), "without|limit|activation|clip|ReLU")
     fault("the activation's upper limit and one", "limited",
@@ -126,13 +136,14 @@ def add_products():
           "limit|ReLU")
     fault("sums that saturate at 16 bits", PRODUCTS, product(sums=lambda s: np.clip(s, -32768, 32767)), "16 bits")
     fault("sums that wrap at 16 bits", PRODUCTS, product(sums=lambda s: s.astype(np.int16).astype(np.int64)), "16 bits")
-    fault("pairs that saturate at 16 bits", "conv first", product(pairs=lambda s: np.clip(s, -8192, 8191)), "pairs")
+    fault_of_8_bits("pairs that saturate at 16 bits", "conv first", product(pairs=lambda s: np.clip(s, -8192, 8191)), "pairs")
     fault("weights of 7 bits", PRODUCTS, product(w=lambda w: w >> 1 << 1), "weight|bits")
     fault("weights of 4 bits", PRODUCTS, product(w=lambda w: w >> 4 << 4), "weight|bits")
     fault("weights with the other sign", PRODUCTS, product(w=other_sign), "sign")
     fault("weights of the neighbouring channel", PRODUCTS, product(w=lambda w: np.roll(w, 1, 0)), "weight|channel")
-    fault("the input's bits taken with the other sign", PRODUCTS, product(x=other_sign), "sign")
-    fault("the input of 7 bits", PRODUCTS, product(x=lambda x: x >> 1 << 1), "input|bits")
+    fault("the input's bits taken with the other sign", PRODUCTS, 
+          lambda c, kind: k.product(c, kind, x=lambda v: other_sign(v, 16 if c.dtype == "int16" else 8)), "sign")
+    fault("the input without its lowest bit", PRODUCTS, product(x=lambda x: x >> 1 << 1), "input|bits")
 
 
 def add_written():
@@ -225,7 +236,7 @@ def add_pools():
     fault("a mean by one more", "mean", lambda c, kind: k.reduced(c, True, count=lambda n: n + 1), "count|one more")
 
 
-def add_tables():
+def add_tables(fault=fault_of_8_bits):
     for node, kind_ in (("logistic", "LOGISTIC"), ("tanh", "TANH"), ("gelu", "GELU")):
         def table(function=FUNCTIONS[kind_], **given):
             return lambda c, kind: k.table(c, function, **given)

@@ -2,7 +2,8 @@
 """Faults planted into the integers of .tflite networks (integer_faults.py), one operator at a time: what a faulty
 kernel writes is handed on to LiteRT, whose dump is judged. Each fault has to be wrong at its operator alone.
 
-    integer_faults_test.py --bin build/release/bin --work FOLDER [--only PART] [--types int8,uint8]
+    integer_faults_test.py --bin build/release/bin --work FOLDER [--only PART] [--types int8,uint8,int16]
+        [--kernels reference,optimised,xnnpack]
 """
 import argparse
 import collections
@@ -62,7 +63,7 @@ class Runs:
 
 class Count:
     def __init__(self):
-        self.failed, self.missed, self.unnamed = [], collections.Counter(), collections.Counter()
+        self.failed, self.unnamed = [], collections.Counter()
         self.kinds, self.planted, self.named, self.invisible = set(), 0, 0, 0
 
     def expect(self, condition, what, more=""):
@@ -70,50 +71,69 @@ class Count:
             self.failed.append(what)
             print(f"FAIL {what} {more}", flush=True)
 
+    def take(self, options, fault, node, text, off, layers):
+        """One fault of a node and what the report says of all layers."""
+        wrong = [layer for layer in layers if layer["verdict"] == "wrong"]
+        right = len(wrong) == 1 and [o["blob"] for o in wrong[0]["outputs"]] == [node.name]
+        named = right and bool(re.search(fault.cause, wrong[0]["cause"]))
+        self.kinds.add((node.kind, fault.what))
+        self.planted, self.named = self.planted + 1, self.named + named
+        if right and not named:
+            self.unnamed[fault.what] += 1
+        if options.verbose or not right or not named:
+            where = [layer["name"] for layer in wrong]
+            why = wrong[0]["cause"] or wrong[0]["reason"] if wrong else ""
+            print(f"{'ok  ' if right else 'FAIL'} {'named' if named else '     '} {text} ({off} integers): "
+                  f"{where if not right else ''} {why[:200]}", flush=True)
+        if not right:
+            self.failed.append(text)
 
-def faulty(fault, plan, node, healthy):
-    kind, call = plan.call(node, healthy)
+
+def faulty(fault, plan, node, healthy, family):
+    kind, call = plan.call(node, healthy, family)
     if fault.kernel.__code__.co_argcount - len(fault.kernel.__defaults__ or ()) == 3:
         return fault.kernel(call, kind, healthy[node])
     return fault.kernel(call, kind)
 
 
+def differing(a, b):
+    import numpy as np
+    return int(np.count_nonzero(np.asarray(a).reshape(-1) != b.reshape(-1)))
+
+
+def check_healthy(runs, what, count):
+    """What NumPy's kernels make of the run, by name of node, where they are LiteRT's or their rules are accepted."""
+    import integer_faults as faults
+    bad = [layer["name"] for layer in runs.judged() if layer["verdict"] in ("wrong", "grey")]
+    count.expect(not bad, f"{what}: healthy", f"{bad}")
+    made = {}
+    for node in runs.plan.nodes:
+        kind, call = runs.plan.call(node.name, runs.healthy, runs.kernels)
+        made[node.name] = faults.healthy(call, kind)
+        if runs.kernels == "reference" and made[node.name] is not None:
+            off = differing(made[node.name], runs.healthy[node.name])
+            count.expect(off <= MAY_PASS, f"{what}, {node.name}: NumPy's kernel is not LiteRT's", f"{off} differ")
+    return made
+
+
 def check(options, runs, what, count):
     import integer_faults as faults
+    import integer_faults_16  # noqa: F401, which adds its own
     import numpy as np
-    layers = runs.judged()
-    bad = [layer["name"] for layer in layers if layer["verdict"] in ("wrong", "grey")]
-    count.expect(not bad, f"{what}: healthy", f"{bad}")
+    made = check_healthy(runs, what, count)
     nodes = {n.name: n for n in runs.plan.nodes}
-    for node in nodes.values():
-        kind, call = runs.plan.call(node.name, runs.healthy)
-        same = faults.healthy(call, kind)
-        off = 0 if same is None else np.count_nonzero(same.reshape(-1) != runs.healthy[node.name].reshape(-1))
-        count.expect(off <= MAY_PASS, f"{what}, {node.name}: NumPy's kernel is not LiteRT's", f"{off} differ")
     for fault in faults.FAULTS:
-        for node in fault.nodes:
+        for node in fault.nodes if runs.plan.dtype in fault.types else ():
             text = f"{what}, {node}: {fault.what}"
             if node not in nodes or (options.only and not re.search(options.only, text)):
                 continue
-            integers = np.asarray(faulty(fault, runs.plan, node, runs.healthy)).reshape(runs.healthy[node].shape)
-            differing = np.count_nonzero(integers != runs.healthy[node])
-            if differing <= MAY_PASS:
+            integers = np.asarray(faulty(fault, runs.plan, node, runs.healthy, runs.kernels))
+            integers = integers.reshape(runs.healthy[node].shape)
+            off = min(differing(integers, right) for right in (runs.healthy[node], made[node]) if right is not None)
+            if off <= MAY_PASS:
                 count.invisible += 1
                 continue
-            wrong = [layer for layer in runs.with_fault(node, integers) if layer["verdict"] == "wrong"]
-            right = len(wrong) == 1 and [o["blob"] for o in wrong[0]["outputs"]] == [node]
-            named = right and bool(re.search(fault.cause, wrong[0]["cause"]))
-            count.kinds.add((nodes[node].kind, fault.what))
-            count.planted, count.named = count.planted + 1, count.named + named
-            if right and not named:
-                count.unnamed[fault.what] += 1
-            if options.verbose or not right or not named:
-                where = [layer["name"] for layer in wrong]
-                why = wrong[0]["cause"] or wrong[0]["reason"] if wrong else ""
-                print(f"{'ok  ' if right else 'FAIL'} {'named' if named else '     '} {text} ({differing} integers): "
-                      f"{where if not right else ''} {why[:200]}", flush=True)
-            if not right:
-                count.failed.append(text)
+            count.take(options, fault, nodes[node], text, off, runs.with_fault(node, integers))
 
 
 def main():
@@ -121,29 +141,34 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--types", default="int8,uint8")
+    parser.add_argument("--types", default="int8,uint8,int16")
+    parser.add_argument("--kernels", default="reference,optimised,xnnpack")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     options.work = options.work / "tflite_faults"
     options.work.mkdir(parents=True, exist_ok=True)
     packages.ensure(options.work / "litert", ["ai-edge-litert==2.3.0", "numpy"], ["ai_edge_litert", "numpy"])
     import integer_networks
-    count = Count()
+    counts = {}
     for dtype in options.types.split(","):
-        for name, build in integer_networks.NETWORKS.items():
-            for ties in (False, True):
-                what = f"{name} {dtype}{', powers of two' if ties else ''}"
-                plan = build(dtype, ties)
-                if plan is not None:
-                    check(options, Runs(options, plan, "reference"), what, count)
-    names = {what for _, what in count.kinds}
-    print(f"{count.planted} faults of {len(names)} kinds in {len({k for k, _ in count.kinds})} operators, "
-          f"{count.named} named, {len(count.failed)} failed; {count.invisible} change {MAY_PASS} integers at most")
-    whole = not options.only and options.types == "int8,uint8"
-    if whole and (len(names) < LEAST_KINDS or count.named < LEAST_NAMED * count.planted):
-        count.failed.append("too few kinds or names")
-    print("failed: " + "; ".join(count.failed[:20]) if count.failed else "each fault is wrong at its operator alone")
-    sys.exit(bool(count.failed))
+        for kernels in options.kernels.split(","):
+            count = counts[dtype, kernels] = Count()
+            for name, build in integer_networks.NETWORKS.items():
+                for ties in (False, True):
+                    what = f"{name} {dtype}{', powers of two' if ties else ''}, {kernels}"
+                    plan = build(dtype, ties)
+                    if plan is not None:
+                        check(options, Runs(options, plan, kernels), what, count)
+    failed = [text for count in counts.values() for text in count.failed]
+    for (dtype, kernels), count in counts.items():
+        names = {what for _, what in count.kinds}
+        print(f"{dtype}, {kernels} kernels: {count.planted} faults of {len(names)} kinds in "
+              f"{len({kind for kind, _ in count.kinds})} operators, {count.named} named, {len(count.failed)} failed; "
+              f"{count.invisible} change {MAY_PASS} integers at most")
+        if not options.only and (len(names) < LEAST_KINDS or count.named < LEAST_NAMED * count.planted):
+            failed.append(f"{dtype}, {kernels}: too few kinds or names")
+    print("failed: " + "; ".join(failed[:20]) if failed else "each fault is wrong at its operator alone")
+    sys.exit(bool(failed))
 
 
 if __name__ == "__main__":

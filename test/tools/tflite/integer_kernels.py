@@ -30,6 +30,7 @@ class Call:
     scale: object
     zero: int
     options: dict
+    family: str = "reference"  # of LiteRT's kernels, whose roundings of products are taken
 
     def stored(self, steps, zero=None, low=None, high=None):
         least, most = LIMITS[self.dtype]
@@ -141,10 +142,20 @@ SUMS = {"CONV_2D": convolution_sums, "FULLY_CONNECTED": dense_sums, "TRANSPOSE_C
         "DEPTHWISE_CONV_2D": lambda call, **given: convolution_sums(call, depthwise=True, **given)}
 
 
+def rounding_of(call, kind):
+    if kind == "FULLY_CONNECTED" and (call.family == "reference" or call.dtype == "int16"):
+        return fixed.in_f64
+    if call.dtype == "int16":
+        return fixed.by_15_bits
+    by_family = {"reference": fixed.twice, "xnnpack": fixed.in_f32,
+                 "optimised": fixed.twice_up if kind in ("FULLY_CONNECTED", "CONV_2D") else fixed.twice}
+    return by_family[call.family]
+
+
 def product(call, kind, sums=None, scales=None, zero=None, limits=None, requant=None, factor=None, behind=None,
             wraps=False, **given):
-    """A sum of products, requantised channel by channel; FULLY_CONNECTED does so in f64."""
-    requant = requant or (fixed.in_f64 if kind == "FULLY_CONNECTED" else fixed.twice)
+    """A sum of products, requantised channel by channel."""
+    requant = requant or rounding_of(call, kind)
     total = changed(SUMS[kind](call, **given), sums)
     channels = call.shape[-1]
     scale = np.broadcast_to(np.asarray(call.reads[1].scale, np.float64), (channels,))
@@ -163,9 +174,10 @@ def wrapped(values, dtype):
     return (values - low) % (high - low + 1) + low
 
 
-def pair(call, sign=1, left=20, a=None, b=None, swap=False, zero=None, requant=fixed.twice, limits=None, out=None):
+def pair(call, sign=1, left=None, a=None, b=None, swap=False, zero=None, requant=fixed.twice, limits=None, out=None):
     """ADD, SUB."""
     first, second = call.reads
+    left = (15 if call.dtype == "int16" else 20) if left is None else left
     one, two = changed(first.whole, a), changed(second.whole, b)
     scale_one, scale_two = np.float64(first.scale), np.float64(second.scale)
     if swap:
@@ -181,7 +193,7 @@ def pair(call, sign=1, left=20, a=None, b=None, swap=False, zero=None, requant=f
 def times(call, a=None, b=None, zero=None, requant=fixed.twice, out=None, products=None, limits=None):
     """MUL."""
     first, second = call.reads
-    real = np.float64(first.scale) * np.float64(second.scale) / np.float64(call.scale)
+    real = np.float64(F(first.scale) * F(second.scale) / F(call.scale))
     total = changed(changed(first.whole, a) * changed(second.whole, b), products)
     low, high = call.limits() if limits is None else limits(call)
     return call.stored(requant(total, *fixed.factor(changed(real, out))), zero, low, high)

@@ -28,9 +28,10 @@ class Plan:
 
     def __init__(self, dtype, seed=3, ties=False):
         self.dtype, self.random, self.ties = dtype, np.random.default_rng(seed), ties
+        self.fine = 256 if dtype == "int16" else 1  # the same reals in finer steps
         self.nodes, self.constants, self.states, self.grids, self.shapes = [], {}, {}, {}, {}
         self.input = ("x", [1, 12, 12, 8])
-        self.grids["x"], self.shapes["x"] = (self.of(0.05), self.zero(3)), self.input[1]
+        self.grids["x"], self.shapes["x"] = (self.of(0.05 / self.fine), self.zero(3)), self.input[1]
 
     def of(self, scale):
         return F(2.0**np.rint(np.log2(scale))) if self.ties else F(scale)
@@ -39,8 +40,8 @@ class Plan:
         return {"int8": value, "uint8": value + 128, "int16": 0}[self.dtype]
 
     def node(self, name, kind, reads, shape, scale=None, zero=None, options=None, version=None, **facts):
-        """scale: None takes the grid of the first input."""
-        grid = self.grids[reads[0]] if scale is None else (self.of(scale), self.zero(zero))
+        """scale: that of 8 bits; None takes the grid of the first input."""
+        grid = self.grids[reads[0]] if scale is None else (self.of(scale / self.fine), self.zero(zero))
         self.grids[name], self.shapes[name] = grid, list(shape)
         self.nodes.append(Node(name, kind, list(reads), list(shape), grid[0], grid[1], options or {}, facts, version))
         return name
@@ -59,7 +60,8 @@ class Plan:
         scale = F(self.grids[x][0]) * np.asarray(self.constants[weights][1], F)
         count = self.constants[weights][0].shape[self.constants[weights][3]]
         dtype = np.int64 if self.dtype == "int16" else np.int32
-        self.constants[name] = (self.random.integers(-size, size, count).astype(dtype), scale, 0, 0)
+        steps = self.random.integers(-size * self.fine, size * self.fine, count)
+        self.constants[name] = (steps.astype(dtype), scale, 0, 0)
         return name
 
     def plain(self, name, values, scale=None, zero=0):
@@ -92,7 +94,7 @@ class Plan:
         read = {r for node in self.nodes for r in node.reads if node.name != cut}
         return network.bytes([index[n.name] for n in self.nodes if n.name not in read or n.name == cut]), index
 
-    def call(self, name, tensors):
+    def call(self, name, tensors, family="reference"):
         """The Call of a node on the tensors of a run."""
         node = next(n for n in self.nodes if n.name == name)
         reads = []
@@ -107,7 +109,7 @@ class Plan:
                 reads.append(kernels.Tensor(tensors[read].astype(np.int64), *self.grids[read]))
         if node.kind == "TRANSPOSE_CONV":  # which reads its weights first
             reads[:2] = reads[1::-1]
-        return node.kind, kernels.Call(reads, node.shape, self.dtype, node.scale, node.zero, node.facts)
+        return node.kind, kernels.Call(reads, node.shape, self.dtype, node.scale, node.zero, node.facts, family)
 
 
 SAME, VALID = 0, 1
@@ -179,9 +181,9 @@ def values(dtype, ties=False):
         p.node("logs", "LOG_SOFTMAX", ["add"], shape, 16 / 256, 127)
         p.node("squared", "SQUARED_DIFFERENCE", both, shape, 0.8, -128) if dtype == "int8" else None
     p.node("leaky", "LEAKY_RELU", ["sub"], shape, 0.14, 5, {"alpha": 0.3}, alpha=0.3)
-    one = 1 / 256 if dtype != "int16" else 1 / 32768
+    one = 1 / 256 if dtype != "int16" else 1 / 128
     p.node("logistic", "LOGISTIC", ["conv"], shape, one, -128)
-    p.node("tanh", "TANH", ["other"], shape, one if dtype == "int16" else 1 / 128, 0)
+    p.node("tanh", "TANH", ["other"], shape, 1 / 128, 0)
     p.node("softmax", "SOFTMAX", ["add"], shape, one, -128, {"beta": 1.0})
     p.node("requantised", "QUANTIZE", ["conv"], shape, 0.2, 30)
     p.node("largest", "MAXIMUM", ["requantised", "requantised"], shape)
