@@ -71,10 +71,8 @@ TEST(Alternatives, PadsAndDilationAreNamed) {
       larger.data<float>()[(i / 144 * 14 + i / 12 % 12 + by) * 14 + i % 12 + by] = x.data<float>()[i];
     }
     ExpectNamed(Judge(strided, x, ComputedBy(padded, larger)),
-                at_end ? "computed with one pad less at the top and left, one more at the bottom and right; the graph "
-                         "says otherwise"
-                       : "computed with one pad more at the top and left, one less at the bottom and right; the graph "
-                         "says otherwise");
+                at_end ? "computed with pads 0 before and 2 after; the graph says 1 before and 1 after"
+                       : "computed with pads 2 before and 0 after; the graph says 1 before and 1 after");
   }
   ExpectNamed(Judge(with(1, 2, 2), x, ComputedBy(with(1, 1, 1), x)),
               "computed without dilation; the graph says with it");
@@ -96,15 +94,16 @@ TEST(Alternatives, SamePadsElsewhereAreNamed) {
   Tensor larger = Tensor::Zeros(DType::kF32, {1, 16, 13, 13}).value();
   for (int64_t i = 0; i < x.NumElements(); ++i)
     larger.data<float>()[(i / 144 * 13 + i / 12 % 12 + 1) * 13 + i % 12 + 1] = x.data<float>()[i];
-  ExpectNamed(
-      Judge(with(x.shape(), kPadSame, 0), x, ComputedBy(with(larger.shape(), kPadExplicit, 0), larger)),
-      "computed with one pad more at the top and left, one less at the bottom and right; the graph says otherwise");
+  ExpectNamed(Judge(with(x.shape(), kPadSame, 0), x, ComputedBy(with(larger.shape(), kPadExplicit, 0), larger)),
+              "computed with pads 1 before and 0 after; the graph says 0 before and 1 after");
   const Tensor wide = Gauss({1, 16, 12, 13});
   ExpectNamed(Judge(with(wide.shape(), kPadExplicit, 1), wide, ComputedBy(with(wide.shape(), kPadSame, 0), wide)),
-              "computed with one pad less at the top, one more at the bottom; the graph says otherwise");
+              "computed with pads 0 before and 2 after along the height; the graph says 1 before and 1 after along "
+              "the height");
   const Tensor tall = Gauss({1, 16, 13, 12});
   ExpectNamed(Judge(with(tall.shape(), kPadExplicit, 1), tall, ComputedBy(with(tall.shape(), kPadSame, 0), tall)),
-              "computed with one pad less at the left, one more at the right; the graph says otherwise");
+              "computed with pads 0 before and 2 after along the width; the graph says 1 before and 1 after along "
+              "the width");
 }
 
 // A sum in f16, channel by channel, in one accumulator; and bf16 with the channels innermost in four.

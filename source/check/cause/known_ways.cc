@@ -443,6 +443,7 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   ProposeForStatistics(context, &proposals);
   ProposeForLanes(context, &proposals);
   ProposeForProducts(context, &proposals);
+  ProposeForWindows(context, &proposals);
   ProposeForIntegers(context, &proposals);
   ProposeForDequantised(context, &proposals);
   ProposeForNarrow(context, &proposals);

@@ -152,31 +152,8 @@ void OtherKernel(const ProductContext& c, Proposals* proposals) {
   }
 }
 
-// Pads (p, p) as (p - 1, p + 1) or the reverse; dilation forgotten.
-void ShiftedPads(const ProductContext& c, Proposals* proposals) {
-  const auto shape = ResolveConvolution(c.layer, c.input);
-  if (!shape.ok() || c.input.rank() != 4) return;
-  const char* says = "otherwise";
-  const WindowAxis &h = shape->window.h, &w = shape->window.w;
-  const bool rows = h.pad_begin + h.pad_end > 0, columns = w.pad_begin + w.pad_end > 0;
-  if (rows && columns) {
-    Computed<MovedPads<-1, -1>>(c, "with one pad less at the top and left, one more at the bottom and right", says,
-                                proposals);
-    Computed<MovedPads<1, 1>>(c, "with one pad more at the top and left, one less at the bottom and right", says,
-                              proposals);
-    Computed<MovedPads<-1, 1>>(c, "with one pad less at the top and right, one more at the bottom and left", says,
-                               proposals);
-    Computed<MovedPads<1, -1>>(c, "with one pad more at the top and right, one less at the bottom and left", says,
-                               proposals);
-  }
-  if (rows) {
-    Computed<MovedPads<-1, 0>>(c, "with one pad less at the top, one more at the bottom", says, proposals);
-    Computed<MovedPads<1, 0>>(c, "with one pad more at the top, one less at the bottom", says, proposals);
-  }
-  if (columns) {
-    Computed<MovedPads<0, -1>>(c, "with one pad less at the left, one more at the right", says, proposals);
-    Computed<MovedPads<0, 1>>(c, "with one pad more at the left, one less at the right", says, proposals);
-  }
+// Dilation forgotten.
+void NoDilation(const ProductContext& c, Proposals* proposals) {
   const auto& p = ParamOf<ConvolutionParam>(c.layer);
   if (p.dilation_h == 1 && p.dilation_w == 1) return;
   Layer undilated = With<ConvolutionParam>(c.layer, [&](ConvolutionParam* q) {
@@ -198,7 +175,7 @@ void NoActivation(const ProductContext& c, Proposals* proposals) {
 
 constexpr ProposalRow kProductProposalRows[] = {
     {OpKind::kConvolution, NoBias},        {OpKind::kConvolution, NoActivation}, {OpKind::kConvolution, OtherKernel},
-    {OpKind::kConvolution, ShiftedPads},   {OpKind::kConvolution1D, NoBias},     {OpKind::kDeconvolution, NoBias},
+    {OpKind::kConvolution, NoDilation},    {OpKind::kConvolution1D, NoBias},     {OpKind::kDeconvolution, NoBias},
     {OpKind::kDeconvolution, OtherKernel}, {OpKind::kInnerProduct, NoBias},      {OpKind::kMatMul, SwappedOperands},
     {OpKind::kConvolution, OtherOrder},    {OpKind::kInnerProduct, OtherOrder},  {OpKind::kMatMul, OtherOrder},
     {OpKind::kConvolution, OtherGroups},   {OpKind::kConvolution, OtherBias},    {OpKind::kConvolution1D, OtherBias},

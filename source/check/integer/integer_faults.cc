@@ -119,11 +119,13 @@ class Naming {
     if (!step.ok()) return;
     step_ = *step;
     healthy_ = std::min(healthy_, OffByRules(*step));
-    for (const auto* faults : {&ValueFaults(), &ProductFaults()}) {
+    for (const auto* faults : {&ValueFaults(), &WindowFaults(), &ProductFaults()}) {
       for (const StepFault& fault : *faults) {
         IntegerStep faulty = *step;
         if (off_ == 0 || !fault.change(&faulty, *scene_.blobs)) continue;
-        Take(OffByRules(faulty), fmt::format("{}; the graph says {}", fault.computed, fault.says));
+        const auto words = fault.words != nullptr ? fault.words(*step)
+                                                  : std::pair<std::string, std::string>(fault.computed, fault.says);
+        Take(OffByRules(faulty), fmt::format("{}; the graph says {}", words.first, words.second));
       }
     }
   }

@@ -5,6 +5,7 @@
 #define PLUMB_CHECK_INTEGER_INTEGER_FAULTS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "check/integer/integer_step.h"
@@ -16,15 +17,21 @@ struct StepFault {
   const char* says;      // "with it"
   // Changes the step. False: it does not apply.
   bool (*change)(IntegerStep* step, const BlobTable& blobs);
+  // Both words, where they depend on the step; null: those above.
+  std::pair<std::string, std::string> (*words)(const IntegerStep& step) = nullptr;
 };
 
 // What a kernel of 16 bits makes of an integer whose upper byte is lost, or whose bytes are exchanged: moved_faults.cc.
 int64_t LowerByteOf(int64_t whole);
 int64_t BytesExchanged(int64_t whole);
 
-// product_faults.cc, value_faults.cc
+// product_faults.cc, window_faults.cc, value_faults.cc
 const std::vector<StepFault>& ProductFaults();
+const std::vector<StepFault>& WindowFaults();
 const std::vector<StepFault>& ValueFaults();
+
+// product_faults.cc: the sums of a product whose input, weights or layers behind were changed; false: unknown.
+bool SumAnew(IntegerStep* step, const BlobTable& blobs);
 
 // The reals that a QuantizeLinear reads, in steps of its scale, and what it may give.
 struct QuantisedReals {

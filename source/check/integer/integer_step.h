@@ -12,6 +12,7 @@
 #include "check/integer/integer_operand.h"
 #include "check/judge/scene.h"
 #include "check/judge/step_record.h"
+#include "op/core/window.h"
 
 namespace plumb {
 
@@ -44,6 +45,7 @@ struct IntegerStep {
   Layer base;                   // kElement, kResize
   int64_t count = 1;            // kMean, kReduceMean, kReduceSum: of each sum
   std::vector<int64_t> counts;  // kWindowMean: of each sum its own
+  Window2D window;              // kWindowMean, kProduct: of x; of a transposed one its cuts, negative
   int axis = 0;                 // kSoftmax, kLogSoftmax, kNorm, kJoin
   float beta = 1;               // kSoftmax: what the input is multiplied with
   // kProduct: exact sums, the bias included (f64), each times the scale of its channel, i / inner % scales.size().
@@ -53,8 +55,9 @@ struct IntegerStep {
   int64_t inner = 1;
   // What the sums were made of, where the layer says it: without it only the sums are known. The bias in whole steps.
   bool knows_terms = false;
-  Layer product;  // with whole weights and a bias of 0
-  IntegerOperand x;
+  Layer product;              // with whole weights and a bias of 0
+  std::vector<Layer> behind;  // a PadV2, which cuts or adds pixels
+  IntegerOperand x;           // kWindowMean: what the sums are of
   int64_t weight_zero = 0;
   std::vector<double> bias;                     // of each channel; empty: none
   std::vector<float> real_bias, weight_scales;  // of each channel, as the graph has them

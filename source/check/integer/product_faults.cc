@@ -120,20 +120,6 @@ bool LastScaleLost(IntegerStep* step, const BlobTable&) {
   return WithScales(step, [](const auto& scales, Channel c) { return scales[c + 1 == scales.size() ? 0 : c]; });
 }
 
-// The sums over another input or other weights.
-bool SumAnew(IntegerStep* step, const BlobTable& blobs) {
-  LayerGroup group;
-  group.members = {&step->product};
-  group.inputs = {{0, 0, step->product.inputs[0]}};
-  group.outputs = {{0, 0, step->product.outputs[0]}};
-  auto replay = ReplayValues(group, {step->x.whole}, blobs);
-  if (!replay.ok() || replay->values[0].dtype() != DType::kF64 ||
-      replay->values[0].NumElements() != step->sums.NumElements())
-    return false;
-  step->sums = std::move(replay->values[0]);
-  return step->bias.empty() || WithSums(step, [step](double sum, Channel c) { return sum + step->bias[c]; });
-}
-
 // f of each integer of the input as the file holds it; padding is left at its zero point.
 template <class F>
 bool WithInput(IntegerStep* step, const BlobTable& blobs, F f) {
@@ -180,10 +166,15 @@ bool FactorOfBits(IntegerStep* step, const BlobTable&) {
   return IsProductStep(*step);
 }
 
+// Whether all weights of an output channel lie side by side.
+bool ChannelsFirst(const IntegerStep& step) {
+  return step.product.kind != OpKind::kMatMul && step.product.kind != OpKind::kDeconvolution;
+}
+
 // The sums of all weights, of each channel; empty: not known.
 std::vector<double> SumsOfWeights(const IntegerStep& step) {
   const Tensor* weight = step.knows_terms ? step.product.Resource("weight") : nullptr;
-  if (weight == nullptr || step.product.kind == OpKind::kMatMul || weight->NumElements() == 0) return {};
+  if (weight == nullptr || !ChannelsFirst(step) || weight->NumElements() == 0) return {};
   const auto channels = static_cast<size_t>(weight->shape()[0]);
   std::vector<double> all(channels, 0);
   for (int64_t i = 0; i < weight->NumElements(); ++i)
@@ -286,7 +277,7 @@ bool TapLost(IntegerStep* step, const BlobTable& blobs) {
 // Each channel's weights are those of the one before.
 bool WeightsOfNeighbour(IntegerStep* step, const BlobTable& blobs) {
   const Tensor* weight = step->product.Resource("weight");
-  if (weight == nullptr || step->product.kind == OpKind::kMatMul) return false;
+  if (weight == nullptr || !ChannelsFirst(*step)) return false;
   const int64_t all = weight->NumElements(), each = weight->shape().CountFrom(1);
   const auto zero = static_cast<float>(step->weight_zero);
   return WithWeights(step, blobs,
@@ -307,6 +298,20 @@ bool TermsLost(IntegerStep* step, const BlobTable& blobs) {
 }
 
 }  // namespace
+
+bool SumAnew(IntegerStep* step, const BlobTable& blobs) {
+  LayerGroup group;
+  group.members = {&step->product};
+  for (const Layer& layer : step->behind) group.members.push_back(&layer);
+  group.inputs = {{0, 0, step->product.inputs[0]}};
+  group.outputs = {{static_cast<int>(step->behind.size()), 0, group.members.back()->outputs[0]}};
+  auto replay = ReplayValues(group, {step->x.whole}, blobs);
+  if (!replay.ok() || replay->values[0].dtype() != DType::kF64 ||
+      replay->values[0].NumElements() != step->sums.NumElements())
+    return false;
+  step->sums = std::move(replay->values[0]);
+  return step->bias.empty() || WithSums(step, [step](double sum, Channel c) { return sum + step->bias[c]; });
+}
 
 const std::vector<StepFault>& ProductFaults() {
   static const auto* faults = new std::vector<StepFault>{

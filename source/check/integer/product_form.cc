@@ -70,11 +70,29 @@ Status StepReader::ReadProduct(const Layer& base, const Tensor* bias, const std:
       step_.exact_scales[c] = static_cast<double>(step_.scales[c]);
     }
   }
-  step_.knows_terms = behind.empty() && base.kind != OpKind::kDeconvolution;  // whose faults are others
+  step_.knows_terms = true;
+  for (const Layer* layer : behind) step_.behind.push_back(*layer);
+  ReadWindow(base, x[0].whole.shape());
   step_.product = plain;
   step_.weight_zero = whole.zero;
   step_.x = x[0];
   return bias == nullptr ? Status::Ok() : AddBias(*bias);
+}
+
+void StepReader::ReadWindow(const Layer& base, const Shape& x) {
+  if (x.rank() != 4) return;
+  if (base.kind == OpKind::kConvolution) {
+    const auto shape = ResolveConvolution(base, x);
+    if (shape.ok()) step_.window = shape->window;
+    return;
+  }
+  const std::vector<Layer>& cuts = step_.behind.empty() ? step_.tail_layers : step_.behind;
+  if (base.kind == OpKind::kDeconvolution && !cuts.empty() && cuts[0].kind == OpKind::kPadV2) {
+    const auto& pads = ParamOf<PadV2Param>(cuts[0]);
+    if (pads.begins.size() != 4 || pads.ends.size() != 4) return;
+    step_.window.h.pad_begin = pads.begins[2], step_.window.h.pad_end = pads.ends[2];
+    step_.window.w.pad_begin = pads.begins[3], step_.window.w.pad_end = pads.ends[3];
+  }
 }
 
 Status StepReader::ReadSpreadProduct(const Layer& base) {

@@ -47,6 +47,8 @@ class StepReader {
   // A product of x and constant weights, both dequantised; `behind`: layers that move its sums or add zeros to them.
   Status ReadProduct(const Layer& base, const Tensor* bias, const std::vector<const Layer*>& behind = {});
   // A product behind which the bias is a layer of its own, or the sums are padded; NotFound: it is none.
+  // Of a convolution, or of what cuts behind a transposed one.
+  void ReadWindow(const Layer& base, const Shape& x);
   Status ReadSpreadProduct(const Layer& base);
   Status ReadProductOfTwo(const Layer& base);
   // The layers, one behind the other, on whole numbers, exactly: f64 holds such sums.

@@ -79,6 +79,8 @@ Status StepReader::ReadMean(const Layer& base) {
   if (!pool.average || pool.adaptive || (pool.count_include_pad && !all)) return Status::NotSupported("no mean");
   step_.count = h.in * w.in;
   step_.form = all ? IntegerForm::kMean : IntegerForm::kWindowMean;
+  step_.window = pool.window;
+  step_.x = x[0];
   PLUMB_RETURN_IF_ERROR(SumUp({&base}, {x[0].whole}));
   PLUMB_ASSIGN_OR_RETURN(x[0].whole, step_.sums.Clone());
   for (int64_t i = 0; i < x[0].whole.NumElements(); ++i) {

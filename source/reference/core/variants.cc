@@ -210,37 +210,6 @@ ReferenceOp SplitOperands() {
           }};
 }
 
-// The padded input of a 2-D convolution with kDown and kAlong pads moved from the end of its axes to their beginning.
-template <int kDown, int kAlong>
-Result<Tensor> PaddedOtherwise(const ReferenceArgs& args) {
-  const Tensor& x = *args.inputs[0];
-  PLUMB_ASSIGN_OR_RETURN(const ConvolutionShape s, ResolveConvolution(args.layer, x.shape()));
-  const WindowAxis &h = s.window.h, &w = s.window.w;
-  const int64_t top = h.pad_begin + kDown, left = w.pad_begin + kAlong;
-  const int64_t bottom = h.pad_end - kDown, right = w.pad_end - kAlong;
-  if (x.dtype() != DType::kF64 || x.shape().rank() != 4 || std::min({top, left, bottom, right}) < 0) {
-    return Status::NotSupported("there is no pad to move");
-  }
-  const int64_t width = w.in + left + right, height = h.in + top + bottom;
-  PLUMB_ASSIGN_OR_RETURN(Tensor padded, Tensor::Zeros(x.dtype(), {s.batch, s.in_channels, height, width}));
-  for (int64_t i = 0; i < x.NumElements(); ++i) {
-    const int64_t plane = i / (h.in * w.in), row = i / w.in % h.in + top, column = i % w.in + left;
-    padded.data<double>()[(plane * height + row) * width + column] = x.data<double>()[i];
-  }
-  return padded;
-}
-
-template <int kDown, int kAlong, class F>
-Status WithMovedPads(const ReferenceArgs& args, F f) {
-  PLUMB_ASSIGN_OR_RETURN(const Tensor x, (PaddedOtherwise<kDown, kAlong>(args)));
-  auto param = std::make_shared<ConvolutionParam>(ParamOf<ConvolutionParam>(args.layer));
-  param->pad_type = kPadExplicit;
-  param->pad_h = param->pad_w = 0;
-  Layer layer = args.layer;
-  layer.param = param;
-  return f({layer, {&x}, args.outputs});
-}
-
 // NaN where the base is negative; a broadcast base stays as it is.
 void LoseNegativeBases(const ReferenceArgs& args) {
   const Tensor& x = *args.inputs[0];
@@ -284,27 +253,6 @@ ReferenceOp Tf32Operands() { return NarrowOperands<11>(); }
 ReferenceOp Bf16Operands() { return NarrowOperands<8>(); }
 ReferenceOp F16Operands() { return NarrowOperands<0>(); }
 ReferenceOp SplitBf16Operands() { return SplitOperands<8>(); }
-template <int kDown, int kAlong>
-ReferenceOp MovedPads() {
-  return {[](const ReferenceArgs& args) {
-            return WithMovedPads<kDown, kAlong>(
-                args, [](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run(a); });
-          },
-          [](const ReferenceArgs& args, const BoundArgs& bound) {
-            if (InputTau(bound, 0) != nullptr) return Status::NotSupported("the input is uncertain");
-            return WithMovedPads<kDown, kAlong>(
-                args, [&](const ReferenceArgs& a) { return GetReferenceOp(a.layer.kind).run_with_bound(a, bound); });
-          }};
-}
-template ReferenceOp MovedPads<-1, -1>();
-template ReferenceOp MovedPads<-1, 0>();
-template ReferenceOp MovedPads<-1, 1>();
-template ReferenceOp MovedPads<0, -1>();
-template ReferenceOp MovedPads<0, 1>();
-template ReferenceOp MovedPads<1, -1>();
-template ReferenceOp MovedPads<1, 0>();
-template ReferenceOp MovedPads<1, 1>();
-
 ReferenceOp PowerByLog() {
   return {[](const ReferenceArgs& args) {
             PLUMB_RETURN_IF_ERROR(GetReferenceOp(args.layer.kind).run(args));

@@ -69,10 +69,6 @@ ReferenceOp Bf16Operands();
 ReferenceOp F16Operands();
 // The same with each operand as the sum of two bf16, without the product of the two small ones.
 ReferenceOp SplitBf16Operands();
-// variants.cc: a Convolution with pads moved to the other end of their axis.
-// kDown: so many pads more at the top and fewer at the bottom; kAlong: at the left and right. Each -1, 0 or 1.
-template <int kDown, int kAlong>
-ReferenceOp MovedPads();
 // variants.cc: powers as exp2(exponent log2 base): NaN for a negative base.
 ReferenceOp PowerByLog();
 

@@ -7,7 +7,8 @@ import fixed_point as fixed
 import numpy as np
 
 F = np.float32
-LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
+LIMITS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767),
+          "float32": (-1 << 30, 1 << 30)}
 
 
 @dataclasses.dataclass

@@ -73,6 +73,13 @@ class Plan:
         self.states[name] = (shape, F(scale))
         return name
 
+    def as_floats(self):
+        """The same whole numbers as floats, without grids."""
+        for name, (values, _, _, axis) in self.constants.items():
+            self.constants[name] = (values if name.endswith("_shape") else values.astype(F), None, 0, axis)
+        self.dtype, self.grids = "float32", {name: (None, 0) for name in self.grids}
+        self.nodes = [dataclasses.replace(node, scale=None, zero=0) for node in self.nodes]
+
     def build(self, cut=None):
         """(content of a .tflite, {name of a tensor: index})."""
         network, index = lite.Network(), {}
@@ -101,7 +108,7 @@ class Plan:
         for read in node.reads:
             if read in self.constants:
                 values, scale, zero, _ = self.constants[read]
-                if scale is not None:
+                if scale is not None or self.dtype == "float32" and not read.endswith("_shape"):
                     reads.append(kernels.Tensor(values.astype(np.int64), scale, zero))
             elif read in self.states:
                 reads.append(kernels.Tensor(None, self.states[read][1]))
