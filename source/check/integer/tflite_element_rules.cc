@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/integer/fixed_factor.h"
 #include "check/integer/integer_rules.h"
 #include "op/activation.h"
+#include "op/core/fixed_factor.h"
 
 namespace plumb {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "check/integer/gemmlowp.h"
 #include "check/integer/integer_rules.h"
+#include "op/core/gemmlowp.h"
 
 namespace plumb {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of ONNX operators, from onnx_list.def, and of ggml's, from ggml_list.def.
+// The table of ONNX operators, from onnx_list.def, and of ggml's and TFLite's, from ggml_list.def and
+// tflite_node_list.def.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,6 +21,9 @@ namespace plumb::onnx {
 #define PLUMB_GGML(op_type, file, inputs, outputs) Status MapGgml##op_type(NodeContext& c);
 #include "format/onnx/ggml_list.def"
 #undef PLUMB_GGML
+#define PLUMB_TFLITE_NODE(op_type, file, inputs, outputs) Status MapTflite##op_type(NodeContext& c);
+#include "format/onnx/tflite_node_list.def"
+#undef PLUMB_TFLITE_NODE
 
 namespace {
 
@@ -35,6 +39,9 @@ constexpr MapperRow kRows[] = {
 #define PLUMB_GGML(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, MapGgml##op_type, "ggml"},
 #include "format/onnx/ggml_list.def"
 #undef PLUMB_GGML
+#define PLUMB_TFLITE_NODE(op_type, file, inputs, outputs) {#op_type, {inputs, outputs}, MapTflite##op_type, "tflite"},
+#include "format/onnx/tflite_node_list.def"
+#undef PLUMB_TFLITE_NODE
 };
 
 // How many letters have to be changed, added or removed.

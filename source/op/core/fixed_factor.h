@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real factors as TFLite's kernels have them: 31 bits and a shift; and the ways in which a product with one is rounded.
-#ifndef PLUMB_CHECK_INTEGER_FIXED_FACTOR_H_
-#define PLUMB_CHECK_INTEGER_FIXED_FACTOR_H_
+#ifndef PLUMB_OP_CORE_FIXED_FACTOR_H_
+#define PLUMB_OP_CORE_FIXED_FACTOR_H_
 
 #include <cstdint>
 
@@ -37,4 +37,4 @@ bool RoundedOnce(int64_t x, const FixedFactor& factor, int64_t* result);
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_INTEGER_FIXED_FACTOR_H_
+#endif  // PLUMB_OP_CORE_FIXED_FACTOR_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/integer/gemmlowp.h"
+#include "op/core/gemmlowp.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/integer/fixed_factor.h"
+#include "op/core/fixed_factor.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of fixed-point numbers as gemmlowp computes them: 32 bits, of which so many stand in front of the point.
 // Numbers of 31 bits behind it are called fractions.
-#ifndef PLUMB_CHECK_INTEGER_GEMMLOWP_H_
-#define PLUMB_CHECK_INTEGER_GEMMLOWP_H_
+#ifndef PLUMB_OP_CORE_GEMMLOWP_H_
+#define PLUMB_OP_CORE_GEMMLOWP_H_
 
-#include "check/integer/fixed_factor.h"
+#include "op/core/fixed_factor.h"
 
 namespace plumb {
 
@@ -26,4 +26,4 @@ FixedFactor InverseRootOf(int64_t x);
 
 }  // namespace plumb
 
-#endif  // PLUMB_CHECK_INTEGER_GEMMLOWP_H_
+#endif  // PLUMB_OP_CORE_GEMMLOWP_H_
