@@ -83,6 +83,7 @@ Grid GridOf(const schema::Tensor& tensor) {
   const schema::QuantizationParameters* given = tensor.quantization();
   if (given == nullptr || given->scale() == nullptr || given->scale()->size() == 0) return grid;
   if (tensor.type() == TensorType::FLOAT32 || tensor.type() == TensorType::FLOAT16) return grid;
+  if (BlocksOf(tensor) != nullptr) return grid;
   grid.scale.assign(given->scale()->begin(), given->scale()->end());
   grid.zero_point.assign(grid.scale.size(), 0);
   const auto* zeros = given->zero_point();
@@ -90,6 +91,31 @@ Grid GridOf(const schema::Tensor& tensor) {
     grid.zero_point[i] = WideAt(*zeros, zeros->size() == 1 ? 0 : i);
   grid.axis = given->quantized_dimension();
   return grid;
+}
+
+const schema::BlockwiseQuantization* BlocksOf(const schema::Tensor& tensor) {
+  return tensor.quantization() == nullptr ? nullptr : tensor.quantization()->details_as_BlockwiseQuantization();
+}
+
+Result<Tensor> DequantizedBlocks(const Tensor& integers, const Tensor& scales, const Tensor& zero_points) {
+  PLUMB_ASSIGN_OR_RETURN(const Tensor q, integers.ConvertedTo(DType::kI64));
+  PLUMB_ASSIGN_OR_RETURN(const Tensor scale, scales.ConvertedTo(DType::kF32));
+  const int rank = q.shape().rank();
+  const int64_t blocks = scale.NumElements(), rows = rank == 0 ? 1 : q.shape().Count(0, rank - 1);
+  const int64_t row = rank == 0 ? 1 : q.shape()[rank - 1];
+  if (blocks == 0 || rows == 0 || blocks % rows != 0 || row % (blocks / rows) != 0 ||
+      (!zero_points.empty() && zero_points.NumElements() != blocks))
+    return Status::CorruptModel(
+        fmt::format("{} scales of blocks do not divide {}", scale.shape().ToString(), q.shape().ToString()));
+  const int64_t length = q.NumElements() / blocks;
+  PLUMB_ASSIGN_OR_RETURN(Tensor reals, Tensor::Create(DType::kF32, q.shape()));
+  for (int64_t i = 0; i < q.NumElements(); ++i) {
+    const int64_t block = i / length;
+    const double zero = zero_points.empty() ? 0 : zero_points.ValueAt(block);
+    const double whole = static_cast<double>(q.data<int64_t>()[i]) - zero;
+    reals.data<float>()[i] = static_cast<float>(whole) * scale.data<float>()[block];
+  }
+  return reals;
 }
 
 Result<onnx::ConstantIr> ReadConstant(const ModelFile& file, const schema::Tensor& tensor, bool skip_weights) {

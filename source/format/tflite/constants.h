@@ -23,6 +23,12 @@ struct Grid {
 };
 Grid GridOf(const schema::Tensor& tensor);
 
+// The scales of a tensor's blocks, which are those of its last dim; null: it has none.
+const schema::BlockwiseQuantization* BlocksOf(const schema::Tensor& tensor);
+// What integers with such scales stand for. scales, zero_points: the values of the tensors that hold them; no
+// zero_points: zeros.
+Result<Tensor> DequantizedBlocks(const Tensor& integers, const Tensor& scales, const Tensor& zero_points);
+
 // The tensor's values, carried as the runtime carries its type. Large floats that are to be skipped are zeros that take
 // no memory. REQUIRES: its buffer is not empty.
 Result<onnx::ConstantIr> ReadConstant(const ModelFile& file, const schema::Tensor& tensor, bool skip_weights);

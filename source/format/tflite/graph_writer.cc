@@ -118,7 +118,38 @@ Status GraphWriter::Read(int tensor) {
   if (!state.value.empty()) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const onnx::ConstantIr constant, ReadConstant(file_, TensorAt(tensor), budget_.skip_weights));
   state.value = constant.value;
-  return Spend(constant.value.bytes());
+  PLUMB_RETURN_IF_ERROR(Spend(constant.value.bytes()));
+  return BlocksOf(TensorAt(tensor)) == nullptr ? Status::Ok() : ReadBlocks(tensor);
+}
+
+// Weights with scales of blocks are the reals that they stand for.
+Status GraphWriter::ReadBlocks(int tensor) {
+  State& state = At(tensor);
+  const schema::BlockwiseQuantization& blocks = *BlocksOf(TensorAt(tensor));
+  const auto count = static_cast<int>(tensors_.size());
+  const auto read = [&](int index, const char* what) -> Result<Tensor> {
+    if (index >= 0 && index < count && index != tensor && IsConstant(index) && BlocksOf(TensorAt(index)) == nullptr)
+      return ValueOf(index);
+    return Status::CorruptModel(
+        fmt::format("the {} of its blocks are tensor {} of {}, expected a constant", what, index, count));
+  };
+  PLUMB_ASSIGN_OR_RETURN(const Tensor scales, read(blocks.scales(), "scales"));
+  Tensor zero_points;
+  if (blocks.zero_points() > 0) {  // 0 is what a file says that has none
+    PLUMB_ASSIGN_OR_RETURN(zero_points, read(blocks.zero_points(), "zero points"));
+  }
+  const int64_t row = state.rank == 0 ? 1 : ShapeOf(TensorAt(tensor))[state.rank - 1];
+  const int64_t rows = row == 0 ? 0 : state.value.NumElements() / row;
+  if (rows == 0 || blocks.block_size() < 1 || row % blocks.block_size() != 0 ||
+      scales.NumElements() != rows * (row / blocks.block_size())) {
+    return Status::CorruptModel(fmt::format("it is {} with {} scales of blocks of {}",
+                                            ShapeOf(TensorAt(tensor)).ToString(), scales.NumElements(),
+                                            blocks.block_size()));
+  }
+  PLUMB_RETURN_IF_ERROR(Spend(static_cast<uint64_t>(state.value.NumElements()) * sizeof(float)));
+  PLUMB_ASSIGN_OR_RETURN(state.value, DequantizedBlocks(state.value, scales, zero_points));
+  state.type = onnx::kTypeFloat;
+  return Status::Ok();
 }
 
 Status GraphWriter::Spend(uint64_t bytes) {
@@ -270,6 +301,13 @@ std::vector<std::string> GraphWriter::EmitMany(const std::string& type, const st
 std::string GraphWriter::Emit(const std::string& type, const std::vector<std::string>& inputs,
                               onnx::AttributeMap attributes) {
   return EmitMany(type, inputs, 1, std::move(attributes))[0];
+}
+
+std::string GraphWriter::EmitOwn(const std::string& type, const std::vector<std::string>& inputs,
+                                 onnx::AttributeMap attributes) {
+  const std::string output = Emit(type, inputs, std::move(attributes));
+  nodes_.back().domain = kOwnDomain;
+  return output;
 }
 
 std::string GraphWriter::Constant(const Tensor& value, int type, const std::string& stem) {

@@ -21,6 +21,8 @@
 
 namespace plumb::tflite {
 
+constexpr const char* kOwnDomain = "tflite";  // of format/onnx/tflite_node_list.def
+
 enum class Order { kFile, kFirst };
 
 // The axes of a tensor that is held in kFirst: axis i of the blob is axis FirstAxes(rank)[i] of the file's tensor.
@@ -84,6 +86,8 @@ class GraphWriter {
   std::string Emit(const std::string& type, const std::vector<std::string>& inputs, onnx::AttributeMap attributes = {});
   std::vector<std::string> EmitMany(const std::string& type, const std::vector<std::string>& inputs, size_t outputs,
                                     onnx::AttributeMap attributes = {});
+  // An operator of ours that is none of ONNX's: format/onnx/tflite_node_list.def.
+  std::string EmitOwn(const std::string& type, const std::vector<std::string>& inputs, onnx::AttributeMap attributes);
   std::string Constant(const Tensor& value, int type, const std::string& stem = "constant");
   Result<std::string> Ints(const std::vector<int64_t>& values, bool scalar = false);
   Result<std::string> Floats(const std::vector<float>& values, bool scalar = false);
@@ -114,6 +118,7 @@ class GraphWriter {
 
   State& At(int tensor) { return tensors_[static_cast<size_t>(tensor)]; }
   Status Read(int tensor);
+  Status ReadBlocks(int tensor);
   Status Spend(uint64_t bytes);
   Result<Tensor> TurnedConstant(const State& state, const std::vector<int>& order);
   Result<std::string> Turned(int tensor, bool real, const std::vector<int>& order);

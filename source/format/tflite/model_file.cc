@@ -30,10 +30,12 @@ Status CheckIndices(const flatbuffers::Vector<int32_t>* indices, int64_t count, 
 Status CheckQuantization(const schema::QuantizationParameters& grid, const Shape& shape) {
   const size_t scales = grid.scale() == nullptr ? 0 : grid.scale()->size();
   const size_t zeros = grid.zero_point() == nullptr ? 0 : grid.zero_point()->size();
-  if (static_cast<int>(grid.details_type()) >= static_cast<int>(schema::QuantizationDetails::BlockwiseQuantization)) {
-    return Status::NotSupported(
-        "its scales are those of blocks, which Plumb does not read; quantise it with one scale, or one per channel");
-  }
+  const auto details = static_cast<int>(grid.details_type());
+  const bool of_blocks = details == static_cast<int>(schema::QuantizationDetails::BlockwiseQuantization);
+  if (details > static_cast<int>(schema::QuantizationDetails::BlockwiseQuantization) ||
+      (of_blocks && grid.details_as_BlockwiseQuantization() == nullptr))
+    return Status::NotSupported("its scales are of a kind that Plumb does not read; quantise it with one per channel");
+  if (of_blocks) return Status::Ok();
   if (scales == 0) return Status::Ok();
   if (zeros != scales && zeros > 1)
     return Status::CorruptModel(fmt::format("it has {} scales and {} zero points", scales, zeros));
@@ -176,6 +178,7 @@ Status ModelFile::CheckOperator(const schema::Operator& op, int64_t num_tensors)
   if (op.opcode_index() >= codes)
     return Status::CorruptModel(fmt::format("it has operator code {} of {}", op.opcode_index(), codes));
   PLUMB_RETURN_IF_ERROR(CheckIndices(op.inputs(), num_tensors, -1, "input"));
+  PLUMB_RETURN_IF_ERROR(CheckIndices(op.intermediates(), num_tensors, 0, "intermediate"));
   return CheckIndices(op.outputs(), num_tensors, -1, "output");
 }
 

@@ -14,6 +14,7 @@ schema::BuiltinOperator OpContext::code() const {
 int OpContext::version() const { return writer_.file().root().operator_codes()->Get(op_.opcode_index())->version(); }
 
 bool OpContext::IsFloat(size_t i) const {
+  if (BlocksOf(Input(i)) != nullptr) return true;
   switch (Input(i).type()) {
     case schema::TensorType::FLOAT32:
     case schema::TensorType::FLOAT16:

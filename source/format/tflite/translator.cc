@@ -167,7 +167,7 @@ Result<Translated> Translator::Run(size_t graph) {
   model.graph.inputs = std::move(declared);
   model.source = file_.path();
   model.producer = model.format = "TFLite";
-  model.opsets[""] = kWrittenOpset;
+  model.opsets = {{"", kWrittenOpset}, {kOwnDomain, 1}};
   translated.held_first = writer.HeldFirst();
   return translated;
 }

@@ -92,7 +92,7 @@ TEST(TfliteBrokenTest, ABufferHasTheTensorsSize) {
 }
 
 // A file that says more of its scales than Plumb reads means other weights.
-TEST(TfliteBrokenTest, ScalesOfBlocksAreRefusedAndOthersAreCounted) {
+TEST(TfliteBrokenTest, ScalesOfNoKnownKindAreRefusedAndOthersAreCounted) {
   const auto with = [](schema::QuantizationDetails details, const std::vector<float>& scale) {
     TfliteModel m;
     TensorSpec spec{schema::TensorType::INT8, scale, std::vector<int64_t>(scale.size())};
@@ -103,10 +103,59 @@ TEST(TfliteBrokenTest, ScalesOfBlocksAreRefusedAndOthersAreCounted) {
   };
   const auto custom = static_cast<schema::QuantizationDetails>(1);
   EXPECT_EQ(with(schema::QuantizationDetails::BlockwiseQuantization, {0.5f}),
-            "model 'x.tflite': subgraph 0: tensor 1 'w': its scales are those of blocks, which Plumb does not read; "
-            "quantise it with one scale, or one per channel");
+            "model 'x.tflite': subgraph 0: tensor 1 'w': its scales are of a kind that Plumb does not read; "
+            "quantise it with one per channel");
   EXPECT_EQ(with(custom, {0.5f, 0.25f}),
             "model 'x.tflite': subgraph 0: tensor 1 'w': it has 2 scales along axis 0 of [3]");
+}
+
+TEST(TfliteBrokenTest, ScalesOfBlocksAreAConstantThatDividesTheRows) {
+  const auto with = [](int scales, int size) {
+    TfliteModel m;
+    const int x = m.Input("x", {1, 4}), s = m.Constant<float>("s", {1, 2}, {1, 2});
+    TensorSpec spec{schema::TensorType::INT8, {}, {}};
+    spec.block_scales = scales == 1 ? s : scales, spec.block_size = size;
+    const int w = m.Constant<int8_t>("w", {1, 4}, {1, 2, 3, 4}, spec), y = m.Tensor("y", {1, 1});
+    m.Op(Code::FULLY_CONNECTED, {x, w}, {y}, schema::CreateFullyConnectedOptions(m.builder()));
+    const std::string error = ErrorOf(&m, {y});
+    return error.substr(error.rfind("'w'") == std::string::npos ? 0 : error.rfind("'w'"));
+  };
+  EXPECT_EQ(with(1, 2), "none");
+  EXPECT_EQ(with(1, 3), "'w': it is [1,4] with 2 scales of blocks of 3");
+  EXPECT_EQ(with(1, 4), "'w': it is [1,4] with 2 scales of blocks of 4");
+  EXPECT_EQ(with(1, 0), "'w': it is [1,4] with 2 scales of blocks of 0");
+  EXPECT_EQ(with(2, 2), "'w': the scales of its blocks are tensor 2 of 4, expected a constant");
+  EXPECT_EQ(with(9, 2), "'w': the scales of its blocks are tensor 9 of 4, expected a constant");
+  EXPECT_EQ(with(0, 2), "'w': the scales of its blocks are tensor 0 of 4, expected a constant");
+}
+
+TEST(TfliteBrokenTest, ATransposedVolumeHasWeightsThatFit) {
+  const auto with = [](const std::vector<int>& weights, int stride) {
+    TfliteModel m;
+    const int x = m.Input("x", {1, 2, 2, 2, 1}), out = m.Ints("out", {1, 2, 2, 2, 1});
+    const int w = m.Constant<float>("w", weights, std::vector<float>(8, 1)), y = m.Tensor("y", {1, 2, 2, 2, 1});
+    m.Op(Code::CONV_3D_TRANSPOSE, {out, w, x}, {y},
+         schema::CreateConv3DOptions(m.builder(), schema::Padding::SAME, stride, 1, 1));
+    return ErrorOf(&m, {y});
+  };
+  EXPECT_EQ(with({2, 2, 2, 1, 1}, 1), "none");
+  EXPECT_NE(with({2, 2, 1, 2, 1}, 1).find("do not lead from [1,2,2,2,1] to [1,2,2,2,1]"), std::string::npos);
+  EXPECT_NE(with({2, 2, 2, 1, 1}, 0).find("the stride 0"), std::string::npos);
+  EXPECT_NE(with({2, 2, 2, 1}, 1).find("its weights are [2,2,2,1]"), std::string::npos);
+}
+
+TEST(TfliteBrokenTest, AnRnnHasItsWeights) {
+  const auto with = [](const std::vector<int>& recurrent, bool bias) {
+    TfliteModel m;
+    const int x = m.Input("x", {1, 1}), w = m.Constant<float>("w", {1, 1}, {1});
+    const int r = m.Constant<float>("r", recurrent, {1}), b = m.Constant<float>("b", {1}, {1});
+    const int state = m.Tensor("h", {1, 1}), y = m.Tensor("y", {1, 1});
+    m.Op(Code::RNN, {x, w, r, bias ? b : -1, state}, {y}, schema::CreateRNNOptions(m.builder()));
+    return ErrorOf(&m, {y});
+  };
+  EXPECT_EQ(with({1, 1}, true), "none");
+  EXPECT_NE(with({1}, true).find("its input 2 has no 2 dims"), std::string::npos);
+  EXPECT_NE(with({1, 1}, false).find("its input 3 is left out"), std::string::npos);
 }
 
 TEST(TfliteBrokenTest, AShapeHasNoNegativeDim) {

@@ -127,6 +127,30 @@ TEST(TfliteOperatorsTest, WeightsOfFourBitsComeTwoInAByte) {
   ExpectRun(&m, {y}, {{1, 10, 100}}, {0.5 * (7 - 80 - 100)});
 }
 
+TEST(TfliteOperatorsTest, WeightsOfBlocksAreTheRealsThatTheyStandFor) {
+  TfliteModel m;
+  const int x = m.Input("x", {1, 4});
+  // 2 and -1/2 in 16 bits.
+  const int s = m.Constant<uint16_t>("s", {1, 2}, {0x4000, 0xb800}, {schema::TensorType::FLOAT16, {}, {}});
+  TensorSpec spec{schema::TensorType::INT4, {}, {}};
+  spec.block_scales = s, spec.block_size = 2;
+  const int w = m.Constant<uint8_t>("w", {1, 4}, {0x87, 0x2f}, spec), y = m.Tensor("y", {1, 1});  // 7 -8 -1 2
+  m.Op(Code::FULLY_CONNECTED, {x, w}, {y}, schema::CreateFullyConnectedOptions(m.builder()));
+  ExpectRun(&m, {y}, {{1, 10, 100, 1000}}, {2 * (7 - 80) - 0.5 * (2000 - 100)});
+}
+
+TEST(TfliteOperatorsTest, UniqueKeepsTheOrderAndSaysWhereEachStands) {
+  TfliteModel m;
+  const TensorSpec whole{schema::TensorType::INT32, {}, {}};
+  const int given = m.Constant<int32_t>("given", {5}, {7, 3, 7, 9, 3}, whole);
+  const int values = m.Tensor("values", {3}, whole), places = m.Tensor("places", {5}, whole);
+  m.Op(Code::UNIQUE, {given}, {values, places});
+  const int x = m.Input("x", {3}), real = m.Tensor("real", {3}), y = m.Tensor("y", {3});
+  m.Op(Code::CAST, {values}, {real}, schema::CreateCastOptions(m.builder()));
+  m.Op(Code::ADD, {x, real}, {y}, schema::CreateAddOptions(m.builder()));
+  ExpectRun(&m, {y}, {{0.5f, 0.5f, 0.5f}}, {7.5, 3.5, 9.5});
+}
+
 // y = x doubled while it is below 100.
 TEST(TfliteOperatorsTest, AWhileRunsAsOftenAsItsConditionSays) {
   TfliteModel m;

@@ -25,6 +25,7 @@ struct TensorSpec {
   int axis = 0;
   bool variable = false;
   schema::QuantizationDetails details = schema::QuantizationDetails::NONE;  // without a table
+  int block_scales = -1, block_size = 0;  // a tensor with scales of blocks of that size
 };
 
 class TfliteModel {
@@ -151,6 +152,11 @@ class TfliteModel {
     if (!spec.scale.empty()) {
       grid = schema::CreateQuantizationParameters(builder_, 0, 0, builder_.CreateVector(spec.scale),
                                                   builder_.CreateVector(spec.zero_point), spec.details, 0, spec.axis);
+    }
+    if (spec.block_scales >= 0) {
+      grid = schema::CreateQuantizationParameters(
+          builder_, 0, 0, 0, 0, schema::QuantizationDetails::BlockwiseQuantization,
+          schema::CreateBlockwiseQuantization(builder_, spec.block_scales, 0, spec.block_size).Union());
     }
     tensors_.push_back(schema::CreateTensor(builder_, builder_.CreateVector(dims), spec.type, buffer,
                                             builder_.CreateString(name), grid, spec.variable));

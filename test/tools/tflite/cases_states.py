@@ -2,48 +2,10 @@
 """Operators with states, windows of three dims, and those that write by index or reverse parts."""
 import math
 
+from cases_recurrent import variable
 from draw import case
 
 FLOAT = ("float32",)
-TANH = 4
-
-
-def variable(d, shape):
-    """A state, which begins as zeros."""
-    tensor = d.network.tensor(f"s{len(d.network.graph.tensors)}", shape)
-    d.network.graph.tensors[tensor].isVariable = True
-    return tensor
-
-
-def gates(d, channels, hidden, batch, peepholes):
-    """The inputs of an LSTM behind its first."""
-    weights = [d.weights([hidden, channels]) for _ in range(4)]
-    recurrent = [d.weights([hidden, hidden]) for _ in range(4)]
-    peep = [d.weights([hidden]) for _ in range(3)] if peepholes else [-1] * 3
-    biases = [d.weights([hidden]) for _ in range(4)]
-    if d.pick(True, False, False):  # without an input gate
-        weights[0] = recurrent[0] = peep[0] = biases[0] = -1
-    states = [variable(d, [batch, hidden]), variable(d, [batch, hidden])]
-    return [*weights, *recurrent, *peep, *biases, -1, -1, *states, -1, -1, -1, -1]
-
-
-@case("UNIDIRECTIONAL_SEQUENCE_LSTM", 10, dtypes=FLOAT)
-def sequence_lstm(d):
-    batch, steps, channels, hidden = d.integers(1, 3), d.integers(1, 6), d.integers(1, 7), d.integers(1, 8)
-    first, clip = d.pick(True, False), d.pick(0.0, 0.5, 10.0)
-    shape = [steps, batch] if first else [batch, steps]
-    x = d.input([*shape, channels])
-    reads = gates(d, channels, hidden, batch, clip == 0 and d.pick(True, False))
-    return d.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x, *reads], [*shape, hidden],
-                {"timeMajor": first, "cellClip": clip, "fusedActivationFunction": TANH})
-
-
-@case("LSTM", 6, dtypes=FLOAT)
-def lstm(d):
-    batch, channels, hidden = d.integers(1, 3), d.integers(1, 7), d.integers(1, 8)
-    x = d.input([batch, channels])
-    return d.op("LSTM", [x, *gates(d, channels, hidden, batch, d.pick(True, False))], [batch, hidden],
-                {"cellClip": 0.0, "fusedActivationFunction": TANH})
 
 
 @case("SVDF", 8, dtypes=FLOAT)
@@ -70,6 +32,19 @@ def convolution(d):
                 {"padding": padding, "strideD": stride[0], "strideH": stride[1], "strideW": stride[2]}, fused=True)
 
 
+@case("CONV_3D_TRANSPOSE", 12, dtypes=FLOAT)
+def transposed_convolution(d):
+    kernel, stride = [d.integers(1, 3) for _ in range(3)], [d.integers(1, 3) for _ in range(3)]
+    padding, made, channels = d.integers(0, 1), d.integers(1, 5), d.integers(1, 4)
+    image = [d.integers(1, 5) for _ in range(3)]
+    size = [n * s if padding == 0 else (n - 1) * s + k for n, k, s in zip(image, kernel, stride)]
+    shape = [d.pick(1, 2), *size, made]
+    bias = [d.weights([made])] if d.pick(True, False) else []
+    return d.op("CONV_3D_TRANSPOSE", [d.constant(shape), d.weights([*kernel, made, channels]),
+                                      d.input([shape[0], *image, channels]), *bias], shape,
+                {"padding": padding, "strideD": stride[0], "strideH": stride[1], "strideW": stride[2]})
+
+
 @case("SCATTER_ND", 8, dtypes=FLOAT)
 def scatter(d):
     shape = d.shape(d.integers(1, 4), 5)
@@ -82,8 +57,10 @@ def scatter(d):
 def update_slice(d):
     shape = d.shape(d.integers(1, 4), 6)
     part = [d.integers(1, n) for n in shape]
-    begin = [d.integers(-1, n) for n in shape]
-    return d.op("DYNAMIC_UPDATE_SLICE", [d.input(shape), d.input(part), d.constant(begin)], shape)
+    begin = d.constant([d.integers(-1, n) for n in shape])
+    if d.pick(True, False):  # known when the network runs
+        begin = d.op("CAST", [d.input([len(shape)], -1, 6)], [len(shape)], dtype="int32")[0]
+    return d.op("DYNAMIC_UPDATE_SLICE", [d.input(shape), d.input(part), begin], shape)
 
 
 @case("REVERSE_SEQUENCE", 8, dtypes=FLOAT)

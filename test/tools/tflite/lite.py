@@ -12,7 +12,9 @@ CLASSES = {
     "UNIDIRECTIONAL_SEQUENCE_RNN": "SequenceRNN", "SPACE_TO_BATCH_ND": "SpaceToBatchND", "LEAKY_RELU": "LeakyRelu",
     "BATCH_TO_SPACE_ND": "BatchToSpaceND", "CONV_3D_TRANSPOSE": "Conv3D", "RFFT2D": "Rfft2d", "HARD_SWISH": "HardSwish",
     "RESIZE_NEAREST_NEIGHBOR": "ResizeNearestNeighbor", "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum",
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM", "LSTM": "LSTM", "SVDF": "SVDF",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM", "RNN": "RNN",
+    "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTM",
+    "BIDIRECTIONAL_SEQUENCE_RNN": "BidirectionalSequenceRNN", "LSTM": "LSTM", "SVDF": "SVDF",
 }
 # Operators that have no options, or are written without.
 BARE = {"RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "TANH", "LOGISTIC", "SIN", "ELU", "ROUND", "FLOOR", "CEIL",

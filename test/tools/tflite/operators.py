@@ -150,6 +150,7 @@ def main():
     packages.ensure(options.work / "litert", ["ai-edge-litert==2.3.0", "numpy"], ["ai_edge_litert", "numpy"])
     import cases_images  # noqa: F401
     import cases_moves  # noqa: F401
+    import cases_recurrent  # noqa: F401
     import cases_states  # noqa: F401
     import cases_values  # noqa: F401
     from draw import CASES

@@ -2,8 +2,6 @@
 // Operators that write by index, find indices or reverse parts.
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "format/tflite/op_context.h"
 
 namespace plumb::tflite {
@@ -35,32 +33,45 @@ Status MapScatterNd(OpContext& c) {
 Status MapDynamicUpdateSlice(OpContext& c) {
   constexpr int64_t kMostIndices = 1 << 22;
   const Shape whole = c.InShape(0), part = c.InShape(1);
-  PLUMB_ASSIGN_OR_RETURN(std::vector<int64_t> begin, c.Ints(2, "the start"));
   const int rank = whole.rank();
-  if (part.rank() != rank || static_cast<int64_t>(begin.size()) != rank || rank == 0)
+  if (part.rank() != rank || c.Rank(2) != 1 || c.InShape(2)[0] != rank || rank == 0)
     return Status::CorruptModel(
-        fmt::format("it puts {} into {} at {} indices", part.ToString(), whole.ToString(), begin.size()));
-  const int64_t rows = part.Count(0, rank - 1), last = part[rank - 1];
+        fmt::format("it puts {} into {} at {} indices", part.ToString(), whole.ToString(), c.InShape(2).ToString()));
+  std::vector<int64_t> last;  // where it may begin at most
   for (int axis = 0; axis < rank; ++axis) {
     if (part[axis] > whole[axis] || part[axis] < 1)
       return Status::CorruptModel(fmt::format("it puts {} into {}", part.ToString(), whole.ToString()));
-    begin[static_cast<size_t>(axis)] =
-        std::clamp<int64_t>(begin[static_cast<size_t>(axis)], 0, whole[axis] - part[axis]);
+    last.push_back(whole[axis] - part[axis]);
   }
-  if (rows > kMostIndices / rank || rows * last > kMostIndices / rank)
+  const int64_t rows = part.Count(0, rank - 1), row = part[rank - 1];
+  if (rows > kMostIndices / rank || rows * row > kMostIndices / rank)
     return Status::NotSupported(fmt::format("an update of {} elements", part.NumElements()));
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < part.NumElements(); ++i) {
-    for (int axis = 0; axis < rank; ++axis)
-      indices.push_back(begin[static_cast<size_t>(axis)] + i / part.CountFrom(axis + 1) % part[axis]);
+    for (int axis = 0; axis < rank; ++axis) indices.push_back(i / part.CountFrom(axis + 1) % part[axis]);
   }
+  PLUMB_ASSIGN_OR_RETURN(const std::string begin, AsInt64(c, 2));
+  PLUMB_ASSIGN_OR_RETURN(const std::string zero, c.writer().Ints({0}, true));
+  PLUMB_ASSIGN_OR_RETURN(const std::string limits, c.IntsConstant(last));
+  const std::string inside = c.Emit("Min", {c.Emit("Max", {begin, zero}), limits});
   PLUMB_ASSIGN_OR_RETURN(const std::string flat, c.IntsConstant(indices));
   PLUMB_ASSIGN_OR_RETURN(const std::string pairs, c.IntsConstant({part.NumElements(), rank}));
   PLUMB_ASSIGN_OR_RETURN(const std::string line, c.IntsConstant({part.NumElements()}));
+  const std::string places = c.Emit("Add", {c.Emit("Reshape", {flat, pairs}), inside});
   PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, Order::kFile));
   PLUMB_ASSIGN_OR_RETURN(const std::string update, c.SameGrid(0, 0) ? c.Raw(1, Order::kFile) : c.Real(1, Order::kFile));
-  const std::string y = c.Emit("ScatterND", {x, c.Emit("Reshape", {flat, pairs}), c.Emit("Reshape", {update, line})});
+  const std::string y = c.Emit("ScatterND", {x, places, c.Emit("Reshape", {update, line})});
   return c.SetMoved(0, y, Order::kFile);
+}
+
+// The values in the order in which they come first, and of each element where its value stands among them.
+Status MapUnique(OpContext& c) {
+  if (c.Rank(0) != 1) return Status::CorruptModel(fmt::format("its input is {}", c.InShape(0).ToString()));
+  PLUMB_ASSIGN_OR_RETURN(const std::string x, c.Moved(0, Order::kFile));
+  const std::vector<std::string> found = c.writer().EmitMany("Unique", {x}, 4, {{"sorted", IntAttribute(0)}});
+  PLUMB_RETURN_IF_ERROR(c.SetMoved(0, found[0], Order::kFile));
+  const int type = c.writer().TypeOf(c.OutputIndex(1));
+  return c.SetRaw(1, c.Emit("Cast", {found[2]}, {{"to", IntAttribute(type)}}), Order::kFile);
 }
 
 // The indices of what is not zero, one row for each.
