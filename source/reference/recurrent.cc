@@ -3,6 +3,9 @@
 // a sum:
 //   var = sig^2 + (1.5 d)^2 + sum (w sigma_x)^2, the bias first or last, the larger
 // and of what follows: recurrent_cells.h.
+#include <algorithm>
+#include <cmath>
+
 #include "reference/core/elementwise.h"
 #include "reference/core/serial_sum.h"
 #include "reference/core/variants.h"
@@ -11,18 +14,45 @@
 namespace plumb {
 namespace {
 
+// What an LSTM of f32 with int8 weights makes of each vector that it multiplies with them, in TFLite: 8 bits, of the
+// largest value's own grid, or of the range's with a zero point.
+enum class Rounding { kNone, kSymmetric, kAsymmetric };
+
+std::vector<Real> RoundedVector(const std::vector<Real>& x, Rounding rounding) {
+  double low = 0, high = 0;
+  for (const Real& one : x) low = std::min(low, one.v), high = std::max(high, one.v);
+  const bool symmetric = rounding == Rounding::kSymmetric;
+  const double scale = symmetric ? std::max(high, -low) / 127 : (high - low) / 255;
+  if (rounding == Rounding::kNone || !(scale > 0) || !std::isfinite(scale)) return x;
+  const double zero = symmetric ? 0 : std::round(-128 - low / scale);
+  const auto whole = [&](double v) {
+    return std::clamp(std::round(v / scale + zero), symmetric ? -127.0 : -128.0, 127.0);
+  };
+  std::vector<Real> rounded;
+  for (const Real& one : x) {
+    const double reach = 8 * std::sqrt(one.var);
+    const bool flips = whole(one.v - reach) != whole(one.v + reach);
+    rounded.push_back({(whole(one.v) - zero) * scale, flips ? Square(scale) : 0});
+  }
+  return rounded;
+}
+
 class Cells : public RecurrentCells {
  public:
-  explicit Cells(const Layer& layer)
-      : kind_(layer.kind), linear_before_reset_(ParamOf<RecurrentParam>(layer).linear_before_reset) {}
+  Cells(const Layer& layer, Rounding rounding)
+      : kind_(layer.kind),
+        linear_before_reset_(ParamOf<RecurrentParam>(layer).linear_before_reset),
+        rounding_(rounding) {}
 
   void Step(int64_t d, int64_t t, int64_t b, State* state) const {
     const RecurrentShape& s = shape();
     std::vector<Real> x;
     for (int64_t k = 0; k < s.size; ++k) x.push_back(At(0, s.InputAt(t, b) + k));
     if (kind_ == OpKind::kPlumbGRU) return StepGru(d, x, state);
+    x = RoundedVector(x, rounding_);
+    const std::vector<Real> h = RoundedVector(state->h, rounding_);
     std::vector<Real> sums;
-    for (int64_t row = 0; row < s.gates * s.hidden; ++row) sums.push_back(Gate(d, row, x, state->h));
+    for (int64_t row = 0; row < s.gates * s.hidden; ++row) sums.push_back(Gate(d, row, x, h));
     if (kind_ == OpKind::kPlumbLSTM) return FinishLstm(d, sums, state);
     for (size_t j = 0; j < sums.size(); ++j) state->h[j] = Activate(d, 0, sums[j]);
   }
@@ -87,12 +117,14 @@ class Cells : public RecurrentCells {
 
   OpKind kind_{};
   bool linear_before_reset_ = false;
+  Rounding rounding_ = Rounding::kNone;
 };
 
 // What is not as ONNX has it.
 struct CellHabits {
   bool keeps_state = false;  // begins where an earlier call on the same input ended
   bool leaves_cell = false;  // RecurrentCells::LeaveCell
+  Rounding rounding = Rounding::kNone;
 };
 
 // As a sequence leaves it, to what an earlier call's own rounding makes of that.
@@ -105,7 +137,7 @@ void RunThrough(const Cells& cells, int64_t d, int64_t b, Cells::State* state) {
 
 Status ComputeRecurrent(const ReferenceArgs& args, const BoundArgs* bound, CellHabits habits) {
   PLUMB_RETURN_IF_ERROR(CheckStorage(args));
-  Cells cells(args.layer);
+  Cells cells(args.layer, habits.rounding);
   PLUMB_RETURN_IF_ERROR(cells.Init(args, bound));
   if (habits.leaves_cell) cells.LeaveCell();
   const RecurrentShape& s = cells.shape();
@@ -124,13 +156,13 @@ Status ComputeRecurrent(const ReferenceArgs& args, const BoundArgs* bound, CellH
   return Status::Ok();
 }
 
-template <bool kKeepsState, bool kLeavesCell>
+template <bool kKeepsState, bool kLeavesCell, Rounding kRounding = Rounding::kNone>
 ReferenceOp Recurrent() {
   ReferenceOp op{[](const ReferenceArgs& args) {
-                   return ComputeRecurrent(args, nullptr, CellHabits{kKeepsState, kLeavesCell});
+                   return ComputeRecurrent(args, nullptr, CellHabits{kKeepsState, kLeavesCell, kRounding});
                  },
                  [](const ReferenceArgs& args, const BoundArgs& bound) {
-                   return ComputeRecurrent(args, &bound, CellHabits{kKeepsState, kLeavesCell});
+                   return ComputeRecurrent(args, &bound, CellHabits{kKeepsState, kLeavesCell, kRounding});
                  }};
   op.feeds_back = true;
   return op;
@@ -143,5 +175,7 @@ ReferenceOp ReferencePlumbGRU() { return ReferencePlumbLSTM(); }
 ReferenceOp ReferencePlumbRNN() { return ReferencePlumbLSTM(); }
 ReferenceOp KeptStateRecurrent() { return Recurrent<true, false>(); }
 ReferenceOp UnclippedCellLstm() { return Recurrent<false, true>(); }
+ReferenceOp HybridRecurrent() { return Recurrent<false, false, Rounding::kSymmetric>(); }
+ReferenceOp AsymmetricHybridRecurrent() { return Recurrent<false, false, Rounding::kAsymmetric>(); }
 
 }  // namespace plumb

@@ -233,6 +233,13 @@ void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
   const double rows = static_cast<double>(shape->directions * shape->gates * shape->hidden);
   if (rows * static_cast<double>((shape->size + shape->hidden) * shape->time * shape->batch) > kMaxMultiplications)
     return;
+  if (kind != OpKind::kPlumbGRU) {
+    for (const auto& hybrid : {HybridRecurrent(), AsymmetricHybridRecurrent()}) {
+      Proposal proposal{"with its input rounded to int8, per row", "f32", c.layer, hybrid, "narrow"};
+      proposal.narrow = "its input rounded to int8, per row";
+      proposals->push_back(std::move(proposal));
+    }
+  }
   RecurrentProposals propose(c, *shape, proposals);
   propose.Zeros(shape->bias, "without the bias");
   propose.Zeros(shape->initial_h, "with an initial h of 0");

@@ -46,7 +46,13 @@ std::string ShortOf(const std::string& kind, std::vector<std::string>* precision
   return text;
 }
 
-constexpr const char* kGather = "Gather";  // the only other operator that has them: tables of embeddings
+// The other operators that have them: recurrent layers, and tables of embeddings.
+std::string RecurrentTypeOf(const LayerGroup& group) {
+  for (const Layer* member : group.members) {
+    if (member->kind == OpKind::kPlumbLSTM || member->kind == OpKind::kPlumbRNN) return member->type;
+  }
+  return "Gather";
+}
 
 bool IsHalf(const std::string& kind) { return EndsWith(kind, " f16") || EndsWith(kind, " bf16"); }
 
@@ -61,7 +67,7 @@ bool MakesIntegers(const StepRecord& record) {
 
 void NarrowProducts::Note(const StepRecord& record, size_t position) {
   std::string type = looks_ ? ProductOf(record.group) : "";
-  if (looks_ && type.empty() && !record.narrow.empty()) type = kGather;
+  if (looks_ && type.empty() && !record.narrow.empty()) type = RecurrentTypeOf(record.group);
   if (type.empty() || record.report.verdict == Verdict::kNotTested || MakesIntegers(record)) return;
   OfOperator& of_type = operators_[type];
   of_type.possible.insert(position);

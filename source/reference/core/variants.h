@@ -50,6 +50,9 @@ ReferenceOp ElevenBitsResize();
 // recurrent.cc: from the states that the same call ends with; an LSTM whose new c is not clipped in front of k.
 ReferenceOp KeptStateRecurrent();
 ReferenceOp UnclippedCellLstm();
+// Each x and h rounded to int8, by its largest value or by its range: LSTM and RNN.
+ReferenceOp HybridRecurrent();
+ReferenceOp AsymmetricHybridRecurrent();
 // quantize_linear.cc
 ReferenceOp QuantizeHalfAway();
 ReferenceOp QuantizeHalfUp();
