@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A float network in OpenVINO with a FakeQuantize in front of every convolution, on its input and on its weights (of 7
 bits: full ones saturate on x86 without VNNI), as NNCF makes them: plumb-golden dumps what each makes of its tensor, and
-model_check judges that with the float .onnx. A convolution with other weights than the model's is named.
+model_check judges that with the float .onnx. A convolution with other weights than the model's is named. Then files of NNCF's own.
 
     openvino_int8_test.py --bin build/release/bin --work build/release/golden_test
 """
@@ -72,6 +72,34 @@ def quantise(path, feeds, spoilt):
     return model, [name_of(layer) for layer in layers]
 
 
+def by_nncf(path, samples):
+    """As NNCF makes it, but for the weights of the first layer, which it else rounds to half of their range."""
+    import nncf
+    import openvino as ov
+    advanced = nncf.AdvancedQuantizationParameters(overflow_fix=nncf.OverflowFix.DISABLE, disable_bias_correction=True)
+    return nncf.quantize(ov.Core().read_model(str(path)), nncf.Dataset(samples), subset_size=len(samples),
+                         advanced_parameters=advanced)
+
+
+def check_nncf(o, path):
+    """NNCF's own files; the networks that failed."""
+    import numpy as np
+    import onnx
+    import zoo
+    failed = []
+    for name in ["resnet", "squeezenet", "densenet", "inception"]:
+        model = zoo.build(name, "normal", 1, 1)
+        samples = [zoo.inputs(model, "normal", seed) for seed in range(1, 9)]
+        onnx.save(model, path)
+        np.savez(o.work / "x.npz", **samples[0])
+        done, _ = judge(o, by_nncf(path, samples), path)
+        print(f"{name} by NNCF", done.stdout.strip().splitlines()[-1:])
+        if done.returncode != 0:
+            failed.append(f"{name} by NNCF")
+            print(done.stdout[-4000:], done.stderr[-400:])
+    return failed
+
+
 def judge(o, model, onnx):
     import openvino as ov
     ov.save_model(model, o.work / "q.xml", compress_to_fp16=False)
@@ -92,7 +120,8 @@ def main():
     parser.add_argument("--bin", required=True)
     parser.add_argument("--work", required=True, type=pathlib.Path)
     o = parser.parse_args()
-    packages.ensure(o.work / "openvino_int8", ["openvino", "numpy", "onnx"], ["openvino", "numpy", "onnx"])
+    folder = o.work / "openvino_int8"
+    packages.ensure(folder, ["openvino", "numpy", "onnx"], ["openvino", "numpy", "onnx"])
     import numpy as np
     import onnx
     import zoo
@@ -116,6 +145,11 @@ def main():
         print(f"{name}, {spoilt} with turned weights: found at {found.get('name')}")
         if spoilt not in [found.get("name"), *found.get("nodes", [])]:
             failed.append(f"{name}, {spoilt}")
+    without = packages.more(folder, ["nncf"], ["nncf"])
+    if without:
+        print(f"not by NNCF itself: {without}")
+    else:
+        failed += check_nncf(o, path)
     print("failed: " + ", ".join(failed) if failed else "all int8 subjects are judged as they should be")
     sys.exit(bool(failed))
 
