@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A float network in OpenVINO with a FakeQuantize in front of every convolution, on its input and on its weights (of 7
 bits: full ones saturate on x86 without VNNI), as NNCF makes them: plumb-golden dumps what each makes of its tensor, and
-model_check judges that with the float .onnx. A convolution with other weights than the model's is named. Then files of NNCF's own.
+model_check judges that with the float .onnx. A convolution with other weights than the model's is named. Then files
+of NNCF's own.
 
     openvino_int8_test.py --bin build/release/bin --work build/release/golden_test
 """
