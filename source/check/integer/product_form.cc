@@ -63,8 +63,9 @@ Status StepReader::ReadProduct(const Layer& base, const Tensor* bias, const std:
   layers.insert(layers.end(), behind.begin(), behind.end());
   PLUMB_RETURN_IF_ERROR(SumUp(layers, {x[0].whole}));
   PLUMB_RETURN_IF_ERROR(ReadWeightScales(base, whole, x[0].scale));
-  if (!whole.product.empty()) {
-    const bool one = whole.product.NumElements() == 1;
+  const int64_t known = whole.product.empty() ? 0 : whole.product.NumElements();
+  const bool one = known == 1;
+  if (one || known == static_cast<int64_t>(step_.scales.size())) {
     for (size_t c = 0; c < step_.scales.size(); ++c) {
       step_.scales[c] = whole.product.data<float>()[one ? 0 : c];
       step_.exact_scales[c] = static_cast<double>(step_.scales[c]);
