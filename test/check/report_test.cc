@@ -198,6 +198,9 @@ TEST(ReportRestsOn, SaysWhatWasComparedOnWhatAndWhatWasNot) {
             "more");
   EXPECT_TRUE(Has(in_part[3], "aaaend', 0.003 at 'layer1'")) << in_part[3];
   EXPECT_LT(in_part[3].size(), 200u) << "names are cut";
+  all.layers[0].outputs[0].rule = "a rule";  // all its integers were tested
+  all.layers[0].outputs[0].reason = all.layers[0].reason;
+  EXPECT_TRUE(Has(RestsOn({}, all)[2], "tested in part: 3 of 4 steps: 1 of 9")) << RestsOn({}, all)[2];
   EXPECT_EQ(RestsOn({}, {}).back(), "not tested: everything");
 }
 

@@ -77,11 +77,18 @@ std::string NotTestedText(const RunReport& run) {
   return text;
 }
 
+// Whether the layer's reason is a rule that its integers follow: it was tested whole.
+bool FollowsRule(const LayerReport& layer) {
+  return std::any_of(layer.outputs.begin(), layer.outputs.end(),
+                     [&](const OutputReport& output) { return !output.rule.empty() && layer.reason == output.reason; });
+}
+
 // Steps that are aligned as far as they could be: dead channels, values at a limit, a bound that says little.
 std::string TestedInPartText(const RunReport& run) {
   std::vector<std::string> reasons;
   for (const LayerReport& layer : run.layers) {
-    if (layer.verdict == Verdict::kAligned && !layer.reason.empty()) reasons.push_back(layer.reason);
+    const bool says = layer.verdict == Verdict::kAligned && !layer.reason.empty();
+    if (says && !FollowsRule(layer)) reasons.push_back(layer.reason);
   }
   if (reasons.empty()) return "";
   std::string text = fmt::format("tested in part: {} of {} steps", reasons.size(), run.layers.size());
