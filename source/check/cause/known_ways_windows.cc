@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "check/cause/known_ways_util.h"
-#include "check/cause/moved_windows.h"
+#include "check/numbers/moved_windows.h"
 #include "op/convolution.h"
 #include "op/deconvolution.h"
 #include "op/pad.h"
@@ -16,39 +16,6 @@
 
 namespace plumb {
 namespace {
-
-// Of one axis; both negative: so much is cut off.
-struct EndPads {
-  int axis = 0;
-  int64_t begin = 0, end = 0;
-  EndPads Moved(int64_t by) const { return {axis, begin + by, end - by}; }
-  bool pads() const { return begin >= 0 && end >= 0 && begin + end > 0; }
-  bool cuts() const { return begin <= 0 && end <= 0 && begin + end < 0; }
-  bool MayBecome(const EndPads& other) const {
-    return *this == other || (pads() && other.pads()) || (cuts() && other.cuts());
-  }
-  bool operator==(const EndPads& other) const { return begin == other.begin && end == other.end; }
-};
-
-using AxesPads = std::vector<EndPads>;  // of the height, then of the width; of a Pad of all axes
-
-// "1 before and 0 after", of each axis where they are several.
-std::string Numbers(const AxesPads& pads, const AxesPads& other) {
-  static const char* const kNames[] = {"batch", "channels", "height", "width"};
-  std::string words, first;
-  int same = 0, differing = 0;
-  for (size_t i = 0; i < pads.size(); ++i) {
-    if (pads[i] == other[i]) continue;
-    const std::string own = fmt::format("{} before and {} after", std::abs(pads[i].begin), std::abs(pads[i].end));
-    if (first.empty()) first = own;
-    same += own == first ? 1 : 0;
-    ++differing;
-    words += fmt::format("{}{} along the {}", words.empty() ? "" : ", ", own, kNames[pads[i].axis & 3]);
-  }
-  return same == differing && differing > 1 ? first : words;
-}
-
-std::string WithPads(const AxesPads& own) { return own.back().cuts() ? "with cuts of " : "with pads "; }
 
 // Each way to move the windows: both axes or one, a pixel to either side, or the ends exchanged.
 template <class F>
@@ -63,7 +30,7 @@ void EachMoved(const AxesPads& own, F take) {
     for (const AxesPads& earlier : tried) known = known || earlier == other;
     if (!differs || known) return;
     tried.push_back(other);
-    take(other, WithPads(own) + Numbers(other, own), Numbers(own, other));
+    take(other, WithPads(own) + NumbersOfPads(other, own), NumbersOfPads(own, other));
   };
   AxesPads exchanged = own;
   for (EndPads& axis : exchanged) std::swap(axis.begin, axis.end);
@@ -81,17 +48,11 @@ void EachMoved(const AxesPads& own, F take) {
   }
 }
 
-AxesPads PadsOf(const Window2D& window) {
-  return {{2, window.h.pad_begin, window.h.pad_end}, {3, window.w.pad_begin, window.w.pad_end}};
-}
-
 // The layer without pads on an input that has them.
 void OfPadded(const ProposalContext& c, const Layer& plain, const Window2D& own, double by, Proposals* proposals) {
   const auto layer = std::make_shared<Layer>(plain);
-  EachMoved(PadsOf(own), [&](const AxesPads& pads, const std::string& computed, const std::string& says) {
-    Window2D to = own;
-    to.h.pad_begin = pads[0].begin, to.h.pad_end = pads[0].end;
-    to.w.pad_begin = pads[1].begin, to.w.pad_end = pads[1].end;
+  EachMoved(PadsOfWindow(own), [&](const AxesPads& pads, const std::string& computed, const std::string& says) {
+    const Window2D to = WithPadsOf(own, pads);
     proposals->push_back(
         OfItsInput(c, computed, says, "window", [layer, to, by](const Tensor& input, Tensor* values, Tensor* tau) {
           const auto wide = Surrounded(input, to, by);
@@ -110,7 +71,7 @@ Layer WithoutPads(const Layer& layer) {
 void WindowsOfPooling(const ProposalContext& c, Proposals* proposals) {
   const auto shape = ResolvePooling(c.layer, c.input);
   if (!shape.ok() || shape->adaptive || c.input.rank() != 4) return;
-  const AxesPads own = PadsOf(shape->window);
+  const AxesPads own = PadsOfWindow(shape->window);
   if (!shape->average) {
     if (!ParamOf<PoolingParam>(c.layer).ceil_mode)
       OfPadded(c, WithoutPads<PoolingParam>(c.layer), shape->window, -INFINITY, proposals);
@@ -162,45 +123,13 @@ void WindowsOfDeconvolution(const ProposalContext& c, Proposals* proposals) {
       c.layer, [&](ConvolutionParam* p) { p->pad_type = type == kPadSame ? int{kPadSameSwapped} : int{kPadSame}; });
   const auto own = ResolveDeconvolution(c.layer, c.input), exchanged = ResolveDeconvolution(other, c.input);
   if (!own.ok() || !exchanged.ok()) return;
-  const AxesPads pads = PadsOf(own->window), to = PadsOf(exchanged->window);
+  const AxesPads pads = PadsOfWindow(own->window), to = PadsOfWindow(exchanged->window);
   if (!(pads == to))
-    proposals->push_back({"with cuts of " + Numbers(to, pads), Numbers(pads, to), std::move(other), {}, "window"});
+    proposals->push_back(
+        {"with cuts of " + NumbersOfPads(to, pads), NumbersOfPads(pads, to), std::move(other), {}, "window"});
 }
 
 }  // namespace
-
-Window2D MovedWindow(const Window2D& window, int down, int along) {
-  Window2D moved = window;
-  moved.h.pad_begin += down, moved.h.pad_end -= down;
-  moved.w.pad_begin += along, moved.w.pad_end -= along;
-  return moved;
-}
-
-bool CanMoveWindow(const Window2D& window, int down, int along) {
-  const AxesPads own = PadsOf(window), moved = PadsOf(MovedWindow(window, down, along));
-  return own[0].MayBecome(moved[0]) && own[1].MayBecome(moved[1]);
-}
-
-std::pair<std::string, std::string> WordsOfMoved(const Window2D& window, int down, int along) {
-  const AxesPads own = PadsOf(window), moved = PadsOf(MovedWindow(window, down, along));
-  return {WithPads(own) + Numbers(moved, own), Numbers(own, moved)};
-}
-
-Result<Tensor> Surrounded(const Tensor& input, const Window2D& window, double by) {
-  const WindowAxis &h = window.h, &w = window.w;
-  if (input.shape().rank() != 4 || std::min({h.pad_begin, h.pad_end, w.pad_begin, w.pad_end}) < 0)
-    return Status::NotSupported("no image with pads");
-  const int64_t height = input.shape()[2], width = input.shape()[3];
-  Shape wide = input.shape();
-  wide[2] += h.pad_begin + h.pad_end, wide[3] += w.pad_begin + w.pad_end;
-  PLUMB_ASSIGN_OR_RETURN(Tensor padded, Tensor::Create(DType::kF64, wide));
-  ForEachReal(&padded, [by](double) { return by; });
-  for (int64_t row = 0; row < input.NumElements() / std::max<int64_t>(1, width); ++row) {
-    const int64_t to = (row / height * wide[2] + row % height + h.pad_begin) * wide[3] + w.pad_begin;
-    std::copy_n(input.data<double>() + row * width, width, padded.data<double>() + to);
-  }
-  return padded;
-}
 
 void ProposeForWindows(const ProposalContext& context, Proposals* proposals) {
   switch (context.layer.kind) {

@@ -2,8 +2,8 @@
 // Faults of where a window lies: of average pools, convolutions, and transposed convolutions that a PadV2 cuts.
 #include <algorithm>
 
-#include "check/cause/moved_windows.h"
 #include "check/integer/integer_faults.h"
+#include "check/numbers/moved_windows.h"
 #include "op/convolution.h"
 #include "op/pad.h"
 

@@ -41,12 +41,12 @@ bool XnnpackTimes(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
-// MEAN: the sum times in / (out * count); SUM: times in / out.
+// MEAN: the sum times f32(f32(in / out) / count); SUM: times in / out.
 bool MeanInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
   if (step.count < 1) return false;
   const float count = step.form == IntegerForm::kReduceMean ? static_cast<float>(step.count) : 1;
-  const float factor = x.scale / (step.scale * count);
+  const float factor = x.scale / step.scale / count;
   for (size_t i = 0; i < integers->size(); ++i) {
     const double sum = x.whole.data<double>()[i];
     int64_t whole = 0;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels of integers do wrong: (what, which nodes, the faulty kernel, what names its cause, of which types). Those
-of 16 bits alone are in integer_faults_16.py."""
+"""What kernels of integers do wrong: (what, which nodes, the faulty kernel, what names its cause, of which types).
+Those of 16 bits alone are in integer_faults_16.py."""
 import collections
 import math
 
@@ -136,12 +136,13 @@ def add_products():
           "limit|ReLU")
     fault("sums that saturate at 16 bits", PRODUCTS, product(sums=lambda s: np.clip(s, -32768, 32767)), "16 bits")
     fault("sums that wrap at 16 bits", PRODUCTS, product(sums=lambda s: s.astype(np.int16).astype(np.int64)), "16 bits")
-    fault_of_8_bits("pairs that saturate at 16 bits", "conv first", product(pairs=lambda s: np.clip(s, -8192, 8191)), "pairs")
+    fault_of_8_bits("pairs that saturate at 16 bits", "conv first", product(pairs=lambda s: np.clip(s, -8192, 8191)),
+                    "pairs")
     fault("weights of 7 bits", PRODUCTS, product(w=lambda w: w >> 1 << 1), "weight|bits")
     fault("weights of 4 bits", PRODUCTS, product(w=lambda w: w >> 4 << 4), "weight|bits")
     fault("weights with the other sign", PRODUCTS, product(w=other_sign), "sign")
     fault("weights of the neighbouring channel", PRODUCTS, product(w=lambda w: np.roll(w, 1, 0)), "weight|channel")
-    fault("the input's bits taken with the other sign", PRODUCTS, 
+    fault("the input's bits taken with the other sign", PRODUCTS,
           lambda c, kind: k.product(c, kind, x=lambda v: other_sign(v, 16 if c.dtype == "int16" else 8)), "sign")
     fault("the input without its lowest bit", PRODUCTS, product(x=lambda x: x >> 1 << 1), "input|bits")
 

@@ -29,7 +29,8 @@ def add_bytes():
     fault("the input's bytes exchanged", faults.PRODUCTS, faults.product(x=bytes_exchanged), "input|byte")
     fault("limited to 8 bits", faults.PRODUCTS, faults.product(limits=lambda c: (-128, 127)), "limit.* 8 bits")
     every = ["conv", "add", "mul", "average", "softmax", "logistic", "dense", "leaky", "requantised", "mean"]
-    for what, change, cause in (("the lower byte lost", upper_byte, "byte"), ("the upper byte lost", lower_byte, "byte"),
+    for what, change, cause in (("the lower byte lost", upper_byte, "byte"),
+                                ("the upper byte lost", lower_byte, "byte"),
                                 ("the bytes exchanged", bytes_exchanged, "byte"),
                                 ("limited to 8 bits", lambda v: np.clip(v, -128, 127), "limit.* 8 bits"),
                                 ("never below zero", lambda v: np.maximum(v, 0), "ReLU|limit|below zero"),

@@ -4,12 +4,14 @@
     networks.py --work FOLDER                     a table: package, licence, file, operators, types
     networks.py --work FOLDER --operators FILE    and how often each operator occurs, in float and quantised files
     networks.py --work FOLDER --packages          those of packages alone
+$PLUMB_LITERT_TORCH names a Python that has litert-torch (torch_networks.py): its networks are among them then.
 The files stay in FOLDER. The weights never go into the repository.
 """
 import argparse
 import collections
 import contextlib
 import io
+import os
 import pathlib
 import re
 import subprocess
@@ -20,6 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "golden"), str(HERE.parents[2] / "tools" / "python")]
 import packages  # noqa: E402
 import quantise  # noqa: E402
+import torch_networks  # noqa: E402
 from package_list import PACKAGES, TRAINED  # noqa: E402
 
 Network = collections.namedtuple("Network", "package licence path way")
@@ -80,6 +83,24 @@ def made_here(work, shipped):
     return found
 
 
+def of_litert_torch(work):
+    """[Network] that the Python of $PLUMB_LITERT_TORCH exports; none without it."""
+    python, found = os.environ.get("PLUMB_LITERT_TORCH"), [torch_networks.DIGITS]
+    if not python:
+        return []
+    for name, package, licence, file, _ in torch_networks.BY_ONNX:
+        try:
+            fetch(work, package, [file])
+            found.append((name, package, licence))
+        except (RuntimeError, StopIteration, OSError, zipfile.BadZipFile) as error:
+            print(f"{package}: {error or 'a listed file is not in it'}", file=sys.stderr)
+    subprocess.run([python, str(HERE / "torch_networks.py"), "--work", str(work / "litert_torch"), "--packages",
+                    str(work)], check=True)
+    found += [entry[:3] for entry in torch_networks.OWN]
+    places = [(package, licence, work / "litert_torch" / f"{name}.tflite") for name, package, licence in found]
+    return [Network(*place, "litert-torch") for place in places if place[2].exists()]
+
+
 def contents(path):
     """(Counter of operators, Counter of tensor types, whether integers stand for floats) of every subgraph."""
     from ai_edge_litert import schema_py_generated as schema
@@ -130,7 +151,7 @@ def collect(work, packages_only=False):
     """All networks, fetched and made where they are not there yet."""
     work.mkdir(parents=True, exist_ok=True)
     shipped = of_packages(work)
-    return shipped if packages_only else shipped + made_here(work, shipped)
+    return shipped if packages_only else shipped + made_here(work, shipped) + of_litert_torch(work)
 
 
 def main():
