@@ -3,6 +3,8 @@
 // a second input.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "format/tflite/map/lstm.h"
 
 namespace plumb::tflite {
