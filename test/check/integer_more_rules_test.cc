@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of TFLite's sums over axes, norms, softmaxes and resizes. Numbers without a word are LiteRT 2.3.0's own.
+// Rules of TFLite's sums, functions, norms, softmaxes and resizes. Numbers without a word are LiteRT 2.3.0's own.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -24,6 +24,45 @@ TEST(IntegerSums, OfAxes) {
   EXPECT_EQ(By("TFLite's optimised rule for SUM", step), (Integers{1, 0, 3}));
   step.operands[0].whole.data<double>()[0] = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(By("TFLite's optimised rule for SUM", step).empty());
+}
+
+// A half and the zero point 3 is 4, to an even half; in front of the zero point it is 0.
+TEST(IntegerSums, OfAxesOfU8BehindTheZeroPoint) {
+  IntegerStep step = Result8(IntegerForm::kReduceSum, 2, 1, 3);
+  step.low = 0, step.high = 255;
+  step.operands = {{Doubles({1, 700}), 0.5f, 5, false}};
+  step.count = 6;
+  EXPECT_EQ(By("XNNPACK's rule for SUM of u8", step), (Integers{4, 255}));
+  EXPECT_EQ(By("XNNPACK's rule for SUM (an exact", step), (Integers{3, 255}));
+  step.operands[0].whole.data<double>()[0] = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(By("XNNPACK's rule for SUM of u8", step).empty());
+  step.low = -128;
+  EXPECT_TRUE(By("XNNPACK's rule for SUM of u8", step).empty());
+}
+
+// -35 * 0.12 + 21 * 0.09 is -16.4999987 steps of 0.14.
+TEST(IntegerSums, OfU8AreCutOff) {
+  const IntegerOperand a{Doubles({-35, -28}), 0.12f, 117, false}, b{Doubles({21, 21}), 0.09f, 148, false};
+  IntegerStep step = Pair(IntegerForm::kSum, a, b, 0.14f, 137);
+  step.low = 0, step.high = 255;
+  EXPECT_EQ(By("TFLite's optimised rule for sums of u8", step), (Integers{120, 126}));
+  EXPECT_EQ(By("TFLite's optimised rule for sums (operands rounded once", step), (Integers{121, 127}));
+  EXPECT_EQ(By("TFLite's rule for sums", step), (Integers{121, 127}));
+}
+
+// tanh(1.46) is 0.8985, in steps of 2^-15 29441; the fixed point leaves 3 bits out.
+TEST(IntegerElements, Of16BitsInFixedPoint) {
+  IntegerStep step = Result8(IntegerForm::kElement, 4, 0x1p-15f, 0);
+  step.low = -32768, step.high = 32767;
+  step.base.kind = OpKind::kTanh;
+  step.operands = {{Doubles({8, 3000, -5001, 32767}), 0x1p-11f, 0, false}};
+  EXPECT_EQ(By("optimised: gemmlowp's fixed point", step), (Integers{120, 29440, -32280, 32767}));
+  step.operands[0] = {Doubles({16, 6000, -10002, 32767}), 0x1p-12f, 0, false};
+  EXPECT_EQ(By("optimised: gemmlowp's fixed point", step).at(1), 29440);
+  step.base.kind = OpKind::kSigmoid;
+  EXPECT_EQ(By("optimised: gemmlowp's fixed point", step).size(), 4u);
+  step.operands[0].scale = 0x1p-11f;
+  EXPECT_TRUE(By("optimised: gemmlowp's fixed point", step).empty());
 }
 
 // (3 / 2 - 1 / 4)^2 is 1.5625 and (-2 + 1)^2 one, in steps of a quarter.

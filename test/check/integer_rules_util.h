@@ -49,8 +49,12 @@ inline IntegerStep Pair(IntegerForm form, const IntegerOperand& a, const Integer
 
 // What the first rule of the form whose words hold `words` gives; empty: it says nothing.
 inline Integers By(const char* words, const IntegerStep& step) {
-  const bool tnn = std::string(words).rfind("TNN", 0) == 0, ncnn = std::string(words).rfind("ncnn", 0) == 0;
-  for (const IntegerRule& rule : AllIntegerRules(tnn ? MadeFor::kTnn : ncnn ? MadeFor::kNcnn : MadeFor::kOnnxRuntime)) {
+  const auto begins = [&](const char* runtime) { return std::string(words).rfind(runtime, 0) == 0; };
+  const MadeFor of = begins("TNN")                           ? MadeFor::kTnn
+                     : begins("ncnn")                        ? MadeFor::kNcnn
+                     : begins("TFLite") || begins("XNNPACK") ? MadeFor::kLiteRt
+                                                             : MadeFor::kOnnxRuntime;
+  for (const IntegerRule& rule : AllIntegerRules(of)) {
     if (rule.form != step.form || std::string(rule.words).find(words) == std::string::npos) continue;
     Integers integers(static_cast<size_t>(step.shape.NumElements()));
     return rule.replay(step, &integers) ? integers : Integers();

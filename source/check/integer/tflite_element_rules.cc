@@ -7,6 +7,7 @@
 #include "check/integer/integer_rules.h"
 #include "op/activation.h"
 #include "op/core/fixed_factor.h"
+#include "op/core/short_fixed.h"
 
 namespace plumb {
 namespace {
@@ -89,6 +90,23 @@ bool ElementOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
     const int64_t middle = sigmoid ? 0 : int64_t{1} << 23,
                   other = sigmoid ? (int64_t{1} << 25) - value : middle - value;
     (*integers)[i] = (at >= 0 ? value - middle + half : other + half - (step.halves ? 1 : 0)) >> drop;
+  }
+  return true;
+}
+
+// The same by the optimised kernels, where the scale is a power of two that leaves 3 bits in front of the point: x in
+// steps of 2^-12, or 2^-11 for tanh.
+bool ElementInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const bool sigmoid = step.base.kind == OpKind::kSigmoid;
+  if ((!sigmoid && step.base.kind != OpKind::kTanh) || step.high != 32767 || step.zero != 0) return false;
+  const int times = x.scale == 0x1p-12f ? 1 : x.scale == 0x1p-11f && !sigmoid ? 2 : 0;
+  if (times == 0 || step.scale != 0x1p-15f) return false;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double whole = x.whole.data<double>()[i] * times;
+    if (!(std::fabs(whole) <= 4 * 65535)) return false;
+    const int64_t fixed = std::clamp<int64_t>(static_cast<int64_t>(whole), -32768, 32767);
+    (*integers)[i] = sigmoid ? ShortSigmoid(fixed) : ShortTanh(fixed, 3);
   }
   return true;
 }
@@ -180,6 +198,8 @@ std::vector<IntegerRule> TfliteElementRules() {
        TableAwayFromZero},
       {IntegerForm::kElement, "TFLite's rule for sigmoid and tanh of 16 bits (a table of 256 straight lines)",
        ElementOf16Bits},
+      {IntegerForm::kElement, "TFLite's rule for sigmoid and tanh of 16 bits (optimised: gemmlowp's fixed point)",
+       ElementInFixedPoint},
       {IntegerForm::kElement, "TFLite's rule for HARD_SWISH (factors of 15 bits, in 16 bits)", HardSwishInFixedPoint},
       {IntegerForm::kElement, "TFLite's rule for leaky ReLU (two factors of 31 bits, each rounded twice)",
        LeakyReluInFixedPoint},

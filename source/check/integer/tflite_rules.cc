@@ -113,6 +113,13 @@ bool TimesInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) 
   return true;
 }
 
+// The upper 32 bits rounded, the bits that are shifted out cut off.
+bool RoundedThenCut(int64_t x, const FixedFactor& factor, int64_t* result) {
+  if (!factor.valid || factor.shift > 0 || std::abs(x) > kInt32Max) return false;
+  *result = HighOfProduct(x, factor.multiplier) >> -factor.shift;
+  return true;
+}
+
 // ADD, SUB: both operands 20 bits to the left (15 of 16-bit ones), in units of twice the larger scale, then the sum.
 template <Multiply kMultiply>
 bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
@@ -237,6 +244,9 @@ std::vector<IntegerRule> TfliteRules() {
       {IntegerForm::kSum, "TFLite's rule for sums (20 bits to the left, rounded twice)", SumInFixedPoint<RoundedTwice>},
       {IntegerForm::kSum, "TFLite's optimised rule for sums (operands rounded once, the sum twice)",
        SumInFixedPoint<RoundedOnce>, true},
+      {IntegerForm::kSum,
+       "TFLite's optimised rule for sums of u8 (operands rounded, then cut off, the sum rounded twice)",
+       SumInFixedPoint<RoundedThenCut>, true},
       {IntegerForm::kTimes, "TFLite's rule for products (a factor of 31 bits, rounded twice)",
        TimesInFixedPoint<RoundedTwice>},
       {IntegerForm::kTimes, "TFLite's rule for products of one rounding (a factor of 31 bits, halves up)",

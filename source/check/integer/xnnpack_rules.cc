@@ -58,6 +58,20 @@ bool MeanInF32(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
+// SUM of u8: the zero point is added in front of the rounding.
+bool SumBehindZero(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const float factor = x.scale / step.scale, zero = static_cast<float>(step.zero);
+  if (step.low < 0) return false;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    const double sum = x.whole.data<double>()[i];
+    const float steps = std::nearbyint(static_cast<float>(sum) * factor + zero);
+    if (!(std::fabs(sum) <= static_cast<double>(kInt32Max) && std::fabs(steps) < 0x1p30f)) return false;
+    (*integers)[i] = std::clamp(static_cast<int64_t>(steps), step.low, step.high);
+  }
+  return true;
+}
+
 // LEAKY_RELU: both ratios as integers of 2^-8, halves up.
 bool XnnpackLeakyRelu(const IntegerStep& step, std::vector<int64_t>* integers) {
   float slope = 0;
@@ -98,6 +112,9 @@ std::vector<IntegerRule> XnnpackRules() {
       {IntegerForm::kTimes, "XNNPACK's rule for products (f32 scale, round half to even)", XnnpackTimes},
       {IntegerForm::kReduceMean, "XNNPACK's rule for means (an exact sum times an f32 scale, half to even)", MeanInF32},
       {IntegerForm::kReduceSum, "XNNPACK's rule for SUM (an exact sum times an f32 scale, half to even)", MeanInF32},
+      {IntegerForm::kReduceSum,
+       "XNNPACK's rule for SUM of u8 (the sum times an f32 scale and the zero point, half to even)", SumBehindZero,
+       true},
       {IntegerForm::kElement, "XNNPACK's rule for sigmoid and tanh (a table of the f32 function, half to even)",
        XnnpackTable},
       {IntegerForm::kRequantise, "XNNPACK's rule for requantisation (a factor of 8 bits, halves up)", XnnpackConvert,

@@ -19,9 +19,6 @@ import packages  # noqa: E402
 
 # So many integers on the other side of a tie may be another kernel's.
 MAY_PASS = 3
-# Healthy layers of LiteRT 2.3.0 whose rule is not known (doc/lab/tflite.md), by type and kernels.
-NOT_KNOWN = {("uint8", "optimised"): {"add"}, ("uint8", "xnnpack"): {"sum"}, ("int16", "optimised"): {"tanh"},
-             ("int16", "xnnpack"): {"tanh"}}
 LEAST_KINDS, LEAST_NAMED = 80, 0.7
 
 
@@ -31,7 +28,6 @@ class Runs:
     def __init__(self, options, plan, kernels):
         import numpy as np
         self.options, self.plan, self.kernels = options, plan, kernels
-        self.not_known = NOT_KNOWN.get((plan.dtype, kernels), set())
         self.path, self.cut = options.work / "faulty.tflite", options.work / "faulty_cut.tflite"
         content, _ = plan.build()
         self.path.write_bytes(content)
@@ -108,8 +104,7 @@ def differing(a, b):
 def check_healthy(runs, what, count):
     """What NumPy's kernels make of the run, by name of node, where they are LiteRT's or their rules are accepted."""
     import integer_faults as faults
-    bad = [layer["name"] for layer in runs.judged()
-           if layer["verdict"] in ("wrong", "grey") and layer["name"] not in runs.not_known]
+    bad = [layer["name"] for layer in runs.judged() if layer["verdict"] in ("wrong", "grey")]
     count.expect(not bad, f"{what}: healthy", f"{bad}")
     made = {}
     for node in runs.plan.nodes:
@@ -138,9 +133,7 @@ def check(options, runs, what, count):
             if off <= MAY_PASS:
                 count.invisible += 1
                 continue
-            layers = [layer for layer in runs.with_fault(node, integers)
-                      if layer["name"] == node or layer["name"] not in runs.not_known]
-            count.take(options, fault, nodes[node], text, off, layers)
+            count.take(options, fault, nodes[node], text, off, runs.with_fault(node, integers))
 
 
 def main():
