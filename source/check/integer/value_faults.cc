@@ -254,35 +254,33 @@ bool ShortSumOfWindow(IntegerStep* step, const BlobTable&) {
   return true;
 }
 
-// Slopes of PReLU, i / inner % channels being the channel of an element.
-template <class F>
+// Slopes of PReLU, whose channels lie along the last axis or the second: f(i, c, channels, inner) is the place of the
+// slope that an element gets.
+template <bool kLastAxis, class F>
 bool WithSlopes(IntegerStep* step, F place) {
   if (step->form != IntegerForm::kPRelu || step->shape.rank() < 2) return false;
+  const int axis = kLastAxis ? step->shape.rank() - 1 : 1;
+  const int64_t channels = step->shape[axis], inner = step->shape.CountFrom(axis + 1);
+  if (step->operands[1].whole.NumElements() != step->shape.NumElements()) return false;
   auto slopes = step->operands[1].whole.Clone();
   if (!slopes.ok()) return false;
   const double* old = step->operands[1].whole.data<double>();
-  for (int64_t i = 0; i < slopes->NumElements(); ++i) slopes->data<double>()[i] = old[place(i)];
+  for (int64_t i = 0; i < slopes->NumElements(); ++i)
+    slopes->data<double>()[i] = old[place(i, i / inner % channels, channels, inner)];
   step->operands[1].whole = std::move(*slopes);
   return true;
 }
 
 template <bool kLastAxis>
 bool SlopeOfNeighbour(IntegerStep* step, const BlobTable&) {
-  const int axis = kLastAxis ? step->shape.rank() - 1 : 1;
-  if (axis < 1) return false;
-  const int64_t channels = step->shape[axis], inner = step->shape.CountFrom(axis + 1);
-  return WithSlopes(step, [=](int64_t i) {
-    const int64_t c = i / inner % channels;
+  return WithSlopes<kLastAxis>(step, [](int64_t i, int64_t c, int64_t channels, int64_t inner) {
     return i + ((c + channels - 1) % channels - c) * inner;
   });
 }
 
 template <bool kLastAxis>
 bool SlopeOfFirst(IntegerStep* step, const BlobTable&) {
-  const int axis = kLastAxis ? step->shape.rank() - 1 : 1;
-  if (axis < 1) return false;
-  const int64_t channels = step->shape[axis], inner = step->shape.CountFrom(axis + 1);
-  return WithSlopes(step, [=](int64_t i) { return i - i / inner % channels * inner; });
+  return WithSlopes<kLastAxis>(step, [](int64_t i, int64_t c, int64_t, int64_t inner) { return i - c * inner; });
 }
 
 template <int kNumerator, int kDenominator>
