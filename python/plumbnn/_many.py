@@ -188,8 +188,9 @@ def _told(progress: Callable[[int, int, float], None], results: str, count: int)
     began, before, ended = time.monotonic(), done(), threading.Event()
 
     def tell() -> None:
+        now = before
         while not ended.wait(TOLD_EVERY):
-            now = done()
+            now = max(now, done())  # parts may be joined and removed while they are counted
             each = (time.monotonic() - began) / (now - before) if now > before else math.nan
             progress(now, count, (count - now) * each)
 
