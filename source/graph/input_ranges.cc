@@ -151,6 +151,10 @@ class Walk {
         Quantised(layer);
         return;
       }
+      case OpKind::kPlumbQuantizedLSTM: {
+        Add(in[0], {-128, 127, false, "8 bits of " + Of(layer)});
+        return;
+      }
       case OpKind::kCast:
       case OpKind::kPlumbCast: {
         const auto target = CastTarget(layer);

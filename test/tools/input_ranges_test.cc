@@ -47,6 +47,16 @@ TEST(InputRangesTest, AnEmbeddingSeesAllItsRows) {
   ExpectRange(m, 0, 256, true, "rows of 'embed' (Gather)");
 }
 
+TEST(InputRangesTest, AnLstmOfIntegersSeesAllOfThem) {
+  const auto graph = LoadModel(std::string(PLUMB_TEST_DATA) + "/../fuzz/corpus/tflite/integer_lstm.tflite");
+  if (graph.status().code() == StatusCode::kNotSupported) GTEST_SKIP() << graph.status().ToString();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const auto ranges = FindInputRanges(*graph, *InferShapes(*graph));
+  ASSERT_EQ(ranges.count("x0"), 1u);
+  EXPECT_EQ(ranges.at("x0").range.lo, -128);
+  EXPECT_EQ(ranges.at("x0").range.hi, 127);
+}
+
 TEST(InputRangesTest, AMaskOfAttentionClosesNothing) {
   OnnxModel m;
   m.Input("ids", {1, 4}, kInt64).Input("model_attention_mask", {1, 4}, kInt64).Output("y");
