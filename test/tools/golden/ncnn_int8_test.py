@@ -7,18 +7,17 @@ alone.
 """
 import argparse
 import collections
-import json
 import pathlib
 import re
 import struct
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[2] / "tools" / "python")]
+import expected  # noqa: E402
 import packages  # noqa: E402
+from expected import expect, lines  # noqa: E402
 
-FAILED = []
 # name, outputs, kernel, stride, groups (0: one each), ReLU, hands on integers
 NETWORKS = {
     "mobile": [("conv1", 16, 3, 2, 1, True, True), ("depthwise", 16, 3, 1, 0, True, True),
@@ -30,13 +29,6 @@ NETWORKS = {
                ("last", 8, 1, 1, 1, True, True), ("behind", 8, 1, 1, 1, False, False)],
     "odd": [("conv1", 13, 3, 2, 1, False, True), ("conv2", 7, 1, 1, 1, True, True), ("last", 5, 3, 1, 1, False, False)],
 }
-
-
-def expect(condition, what, more=""):
-    print(f"{'ok  ' if condition else 'FAIL'} {what}")
-    if not condition:
-        FAILED.append(what)
-        print(more)
 
 
 def factor(value):
@@ -172,17 +164,7 @@ def judge(net, tensors, version):
     for name, values in tensors.items():
         out.add(name, values)
     out.finish()
-    report = OPTIONS.work / "ncnn_int8.json"
-    report.unlink(missing_ok=True)
-    done = subprocess.run([f"{OPTIONS.bin}/model_check", "-m", str(model), "--subject",
-                           str(OPTIONS.work / "ncnn_int8_dump"), "--json", str(report)], capture_output=True, text=True)
-    assert report.exists(), done.stdout + done.stderr
-    return json.loads(report.read_text())["runs"][0]
-
-
-def lines(layers):
-    return "\n".join(f"     {layer['verdict']} {layer['name']}: {layer['reason']}; {layer['cause']}"
-                     for layer in layers)
+    return expected.judge(OPTIONS, model, OPTIONS.work / "ncnn_int8_dump")[0]
 
 
 def check_healthy(ncnn):
@@ -255,8 +237,7 @@ def main():
     import ncnn
     check_healthy(ncnn)
     check_faults(ncnn.__version__)
-    print("failed: " + ", ".join(FAILED) if FAILED else "all int8 subjects of ncnn are judged as they should be")
-    sys.exit(bool(FAILED))
+    sys.exit(expected.finish("int8 subjects of ncnn"))
 
 
 if __name__ == "__main__":

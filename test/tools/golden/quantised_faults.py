@@ -98,7 +98,7 @@ FAULTS = [
     ("sums saturate at 16 bits", of_sums(lambda s: np.clip(s, -32768, 32767)), "saturate at 16"),
     ("sums wrap at 16 bits", of_sums(lambda s: s.astype(np.int16).astype(np.int64)), "wrap at 16"),
     ("padding by 0", sums(pad=lambda c: 0), "padding by the integer 0"),
-    ("clamp missing", wrapped, "wrap at 8 bits"),
+    ("clamp missing", wrapped, "wrap at the ends of their type"),
     ("input's zero point ignored", sums(x_zero=lambda c: 0, pad=lambda c: 0), "zero point"),
     ("input's zero point off by one", sums(x_zero=lambda c: c.x_zero + 1), "zero point of the input"),
     ("one step more in 1 of 200", lambda c: one_more(c.healthy()), "one step"),

@@ -7,7 +7,6 @@ named, and every quantised tensor follows a rule. Then faults planted into integ
 """
 import argparse
 import collections
-import json
 import os
 import pathlib
 import subprocess
@@ -16,20 +15,14 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = HERE.parents[2] / "tools" / "python"
 sys.path[:0] = [str(HERE), str(HERE.parent / "campaign")]
+import expected  # noqa: E402
 import packages  # noqa: E402
+from expected import expect, lines  # noqa: E402
 
 # So many integers on the other side of a tie may be anybody's f32.
 MAY_PASS = 3
 LEVELS = ["none", "basic", "extended", "all"]
 IN_BLOCKS = "its input rounded to int8 as the network runs, in blocks of 32"
-FAILED = []
-
-
-def expect(condition, what, more=""):
-    print(f"{'ok  ' if condition else 'FAIL'} {what}")
-    if not condition:
-        FAILED.append(what)
-        print(more)
 
 
 def golden(model, level, target):
@@ -37,20 +30,6 @@ def golden(model, level, target):
                            *([] if level == "none" else ["--optimized", level])],
                           capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PYTHON)})
     assert done.returncode == 0, done.stderr
-
-
-def judge(model, subject):
-    report = OPTIONS.work / "quantised_report.json"
-    report.unlink(missing_ok=True)
-    done = subprocess.run([f"{OPTIONS.bin}/model_check", "-m", str(model), "--subject", str(subject), "--json",
-                           str(report)], capture_output=True, text=True)
-    assert report.exists(), done.stdout + done.stderr
-    return json.loads(report.read_text())["runs"][0], done
-
-
-def lines(layers):
-    return "\n".join(f"     {layer['verdict']} {layer['name']} ({'+'.join(m['type'] for m in layer['members'])}): "
-                     f"{layer['reason']}" for layer in layers)
 
 
 def quantised(layer):
@@ -89,7 +68,7 @@ def check_healthy(networks):
                 if OPTIONS.only and OPTIONS.only not in f"{name} {way} {level}":
                     continue
                 golden(target, level, OPTIONS.work / "quantised_dump")
-                run, done = judge(target, OPTIONS.work / "quantised_dump")
+                run, done = expected.judge(OPTIONS, target, OPTIONS.work / "quantised_dump")
                 all_of.add(run)
                 off = [layer for layer in run["layers"] if layer["verdict"] in ("wrong", "grey")]
                 named = [layer for layer in off if IN_BLOCKS in layer["cause"]]
@@ -159,7 +138,7 @@ def check_faults(networks):
                         continue
                     rest = integers_of(faults.cut_in_front(model, blob), {**feeds, blob: faulty})
                     np.savez(OPTIONS.work / "quantised_fault.npz", **{**rest, **feeds, blob: faulty})
-                    run, _ = judge(target, OPTIONS.work / "quantised_fault.npz")
+                    run, _ = expected.judge(OPTIONS, target, OPTIONS.work / "quantised_fault.npz")
                     wrong = [layer for layer in run["layers"] if layer["verdict"] == "wrong"]
                     right = len(wrong) == 1 and name in wrong[0]["nodes"]
                     planted += 1
@@ -186,8 +165,7 @@ def main():
         check_healthy(quantised_networks)
     if not OPTIONS.healthy:
         check_faults(quantised_networks)
-    print("failed: " + ", ".join(FAILED) if FAILED else "all quantised subjects are judged as they should be")
-    sys.exit(bool(FAILED))
+    sys.exit(expected.finish("quantised subjects"))
 
 
 if __name__ == "__main__":

@@ -6,24 +6,15 @@ rule of TNN's gives, and a fault in one layer is wrong there alone.
 """
 import argparse
 import collections
-import json
 import pathlib
 import re
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE)]
+import expected  # noqa: E402
 import packages  # noqa: E402
-
-FAILED = []
-
-
-def expect(condition, what, more=""):
-    print(f"{'ok  ' if condition else 'FAIL'} {what}")
-    if not condition:
-        FAILED.append(what)
-        print(more)
+from expected import expect, lines  # noqa: E402
 
 
 class Network:
@@ -198,17 +189,7 @@ def judge(net):
     path = OPTIONS.work / "tnn_int8.tnnproto"
     net.file.save(path)
     net.np.savez(OPTIONS.work / "tnn_int8.npz", **net.dump)
-    report = OPTIONS.work / "tnn_int8.json"
-    report.unlink(missing_ok=True)
-    done = subprocess.run([f"{OPTIONS.bin}/model_check", "-m", str(path), "--subject",
-                           str(OPTIONS.work / "tnn_int8.npz"), "--json", str(report)], capture_output=True, text=True)
-    assert report.exists(), done.stdout + done.stderr
-    return json.loads(report.read_text())["runs"][0]
-
-
-def lines(layers):
-    return "\n".join(f"     {layer['verdict']} {layer['name']}: {layer['reason']}; {layer['cause']}"
-                     for layer in layers)
+    return expected.judge(OPTIONS, path, OPTIONS.work / "tnn_int8.npz")[0]
 
 
 def kinds(kernels):
@@ -330,8 +311,7 @@ def main():
     check_healthy(families)
     if not OPTIONS.healthy:
         check_faults(families)
-    print("failed: " + ", ".join(FAILED) if FAILED else "all subjects of TNN are judged as they should be")
-    sys.exit(bool(FAILED))
+    sys.exit(expected.finish("subjects of TNN"))
 
 
 if __name__ == "__main__":
