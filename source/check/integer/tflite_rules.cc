@@ -142,6 +142,10 @@ bool SumInFixedPoint(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
+bool SumOfU8(const IntegerStep& step, std::vector<int64_t>* integers) {
+  return step.low >= 0 && step.high <= 255 && SumInFixedPoint<RoundedThenCut>(step, integers);
+}
+
 // AVERAGE_POOL_2D, which keeps scale and zero point: halves away from zero.
 bool MeanOfIntegers(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
@@ -245,8 +249,7 @@ std::vector<IntegerRule> TfliteRules() {
       {IntegerForm::kSum, "TFLite's optimised rule for sums (operands rounded once, the sum twice)",
        SumInFixedPoint<RoundedOnce>, true},
       {IntegerForm::kSum,
-       "TFLite's optimised rule for sums of u8 (operands rounded, then cut off, the sum rounded twice)",
-       SumInFixedPoint<RoundedThenCut>, true},
+       "TFLite's optimised rule for sums of u8 (operands rounded, then cut off, the sum rounded twice)", SumOfU8, true},
       {IntegerForm::kTimes, "TFLite's rule for products (a factor of 31 bits, rounded twice)",
        TimesInFixedPoint<RoundedTwice>},
       {IntegerForm::kTimes, "TFLite's rule for products of one rounding (a factor of 31 bits, halves up)",

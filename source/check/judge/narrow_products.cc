@@ -47,7 +47,7 @@ std::string ShortOf(const std::string& kind, std::vector<std::string>* precision
 }
 
 // The other operators that have them: recurrent layers, and tables of embeddings.
-std::string RecurrentTypeOf(const LayerGroup& group) {
+std::string OtherTypeOf(const LayerGroup& group) {
   for (const Layer* member : group.members) {
     if (member->kind == OpKind::kPlumbLSTM || member->kind == OpKind::kPlumbRNN) return member->type;
   }
@@ -67,7 +67,7 @@ bool MakesIntegers(const StepRecord& record) {
 
 void NarrowProducts::Note(const StepRecord& record, size_t position) {
   std::string type = looks_ ? ProductOf(record.group) : "";
-  if (looks_ && type.empty() && !record.narrow.empty()) type = RecurrentTypeOf(record.group);
+  if (looks_ && type.empty() && !record.narrow.empty()) type = OtherTypeOf(record.group);
   if (type.empty() || record.report.verdict == Verdict::kNotTested || MakesIntegers(record)) return;
   OfOperator& of_type = operators_[type];
   of_type.possible.insert(position);

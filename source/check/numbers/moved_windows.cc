@@ -23,7 +23,10 @@ std::string NumbersOfPads(const AxesPads& pads, const AxesPads& other) {
   return same == differing && differing > 1 ? first : words;
 }
 
-std::string WithPads(const AxesPads& own) { return own.back().cuts() ? "with cuts of " : "with pads "; }
+std::string WithPads(const AxesPads& own) {
+  const bool cuts = std::any_of(own.begin(), own.end(), [](const EndPads& axis) { return axis.cuts(); });
+  return cuts ? "with cuts of " : "with pads ";
+}
 
 AxesPads PadsOfWindow(const Window2D& window) {
   return {{2, window.h.pad_begin, window.h.pad_end}, {3, window.w.pad_begin, window.w.pad_end}};
