@@ -145,7 +145,7 @@ struct LayerReport {
 // What the errors that a layer introduces do to a network output: the remaining network is computed by the reference,
 // once behind what the device made of the layer, once behind what it should be (check/walk/answer_effects.h).
 struct LayerEffect {
-  int position = 0;    // in RunReport::layers
+  StepInfo step;       // which may be none of RunReport::layers: KeepNamedLayers drops reports
   double share = 0;    // of the output's whole error, signed: errors may cancel, and shares exceed 1
   double max_abs = 0;  // the largest difference that it makes
   double margin = 0;   // of scores whose top-1 changed: by how much it moves the two against each other
@@ -169,14 +169,14 @@ struct OutputEffect {
 
 // A layer that is wrong, and of how many choices it is why they are not the reference's.
 struct ChoiceCause {
-  int position = 0;  // in RunReport::layers
+  StepInfo step;
   int64_t choices = 0;
 };
 
 // A step that chooses among scores (TopK, ArgMax, Hardmax: a router, say) beside the reference's own run
 // (check/walk/choices.h). What changed is the sum of the four reasons, unless it is too much to follow all of it.
 struct ChoiceReport {
-  int position = 0;                  // in RunReport::layers
+  StepInfo step;
   int64_t choices = 0, changed = 0;  // of one element, or of the k best, in whatever order
   int64_t by_rounding = 0;           // the margin is within what rounding may move the scores
   int64_t following = 0;             // the reference chooses the same behind the device's earlier choices

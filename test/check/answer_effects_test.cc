@@ -64,14 +64,15 @@ size_t Top(const Values& scores) {
 }
 
 // What a device with the errors `first` and `second` computes, judged.
-RunReport WithErrors(const Graph& graph, const Values& first, const Values& second) {
+RunReport WithErrors(const Graph& graph, const Values& first, const Values& second,
+                     const SubjectOptions& options = {}) {
   const Tensor x = Gauss({1, kScores});
   const Values input(x.data<float>(), x.data<float>() + kScores);
   const Values h = Plus(Times(graph.layers[0], input), first);
   const Values s = Plus(Times(graph.layers[1], h), second);
   Stored subject;
   subject.blobs = {{"x", x}, {"h", AsTensor(h)}, {"s", AsTensor(s)}, {"y", AsTensor(Plus(s, h))}};
-  return CheckSubjectBlobs(graph, subject, {{"x", x}}, {}).value();
+  return CheckSubjectBlobs(graph, subject, {{"x", x}}, options).value();
 }
 
 Values ReferenceOf(const RunReport& run) {
@@ -90,13 +91,13 @@ TEST(AnswerEffects, SharesAreSignedAndAddUp) {
   ASSERT_EQ(effect.layers.size(), 2u);
   double sum = effect.others;
   for (const LayerEffect& layer : effect.layers) {
-    const Values& part = layer.position == 0 ? by_first : second;
-    EXPECT_NEAR(layer.share, Dot(part, whole) / Dot(whole, whole), 1e-4) << layer.position;
+    const Values& part = layer.step.index == 0 ? by_first : second;
+    EXPECT_NEAR(layer.share, Dot(part, whole) / Dot(whole, whole), 1e-4) << layer.step.name;
     EXPECT_NEAR(layer.max_abs,
                 std::fabs(*std::max_element(part.begin(), part.end(),
                                             [](double a, double b) { return std::fabs(a) < std::fabs(b); })),
                 1e-5)
-        << layer.position;
+        << layer.step.name;
     sum += layer.share;
   }
   EXPECT_NEAR(sum, 1, 1e-12);
@@ -133,13 +134,30 @@ TEST(AnswerEffects, WhatMovedTheMarginOfAChangedTop1) {
   EXPECT_NEAR(effect.margin, right[best] - right[other], 1e-5);
   EXPECT_GE(effect.moved, effect.margin);
   ASSERT_EQ(effect.layers.size(), 2u);
-  EXPECT_EQ(effect.layers[0].position, 1);
+  EXPECT_EQ(effect.layers[0].step.index, 1);
   EXPECT_NEAR(effect.layers[0].margin, second[other], 1e-5);
   EXPECT_NEAR(effect.layers[0].margin + effect.layers[1].margin + effect.others_margin, effect.moved, 1e-9);
   EXPECT_EQ(effect.layers[0].top1_healed, static_cast<int64_t>(best)) << "with the reference from 'second' on";
   ASSERT_EQ(run.choices.size(), 1u);
   ASSERT_EQ(run.choices[0].layers.size(), 1u) << "the answer is a choice, by 'second'";
-  EXPECT_EQ(run.choices[0].layers[0].position, 1);
+  EXPECT_EQ(run.choices[0].layers[0].step.index, 1);
+}
+
+TEST(AnswerEffects, NamesItsLayersWhereOthersAreDropped) {
+  const Graph graph = Linear();
+  Values first(kScores), second(kScores);
+  first[0] = 1e-3;
+  second[1] = 0.5;
+  SubjectOptions options;
+  options.check.layers = {graph.layers[1].name};
+  const RunReport run = WithErrors(graph, first, second, options);
+  ASSERT_EQ(run.layers.size(), 1u);
+  std::vector<std::string> names;
+  for (const LayerEffect& layer : run.outputs[0].effect.layers) names.push_back(layer.step.name);
+  std::sort(names.begin(), names.end());
+  std::vector<std::string> both = {graph.layers[0].name, graph.layers[1].name};
+  std::sort(both.begin(), both.end());
+  EXPECT_EQ(names, both);
 }
 
 TEST(AnswerEffects, RoundingAloneIsSaidToExplainATie) {

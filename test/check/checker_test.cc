@@ -132,7 +132,7 @@ TEST(Checker, NoticesABlobThatChangesBetweenLayers) {
   EXPECT_NE(report.layers[2].reason.find("changed between"), std::string::npos);
   const OutputEffect& effect = report.outputs[0].effect;
   ASSERT_EQ(effect.layers.size(), 1u);
-  EXPECT_EQ(effect.layers[0].position, 2) << "the step that read what nobody wrote";
+  EXPECT_EQ(effect.layers[0].step.index, 2) << "the step that read what nobody wrote";
   EXPECT_NEAR(effect.layers[0].share, 1, 1e-3);
 }
 

@@ -128,7 +128,7 @@ int64_t BadlyExplained(const ChoiceReport& choice) {
 
 // The name of the layer that brought most of a router's changed choices, or "".
 std::string GuiltyOf(const RunReport& run, const ChoiceReport& choice) {
-  return choice.layers.empty() ? "" : run.layers[static_cast<size_t>(choice.layers[0].position)].step.name;
+  return choice.layers.empty() ? "" : choice.layers[0].step.name;
 }
 
 TEST(Choices, RoundingExplainsTiesAndWhatFollowsFromThem) {

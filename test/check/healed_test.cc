@@ -89,9 +89,8 @@ RunReport WithFactors(const Factors& factors, unsigned seed) {
 
 const LayerEffect& EffectOf(const RunReport& run, const std::string& name) {
   const auto& layers = run.outputs[0].effect.layers;
-  const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerEffect& layer) {
-    return run.layers[static_cast<size_t>(layer.position)].step.name == name;
-  });
+  const auto found =
+      std::find_if(layers.begin(), layers.end(), [&](const LayerEffect& layer) { return layer.step.name == name; });
   EXPECT_NE(found, layers.end()) << name;
   return found == layers.end() ? layers[0] : *found;
 }

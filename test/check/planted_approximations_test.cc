@@ -46,6 +46,22 @@ double Parabola(double x) {
   const double b = std::min(std::fabs(x), 1.769) - 1.769;
   return std::copysign(1 - 0.2888 * b * b, x);
 }
+// Of |x| up to 3 pi / 2: less one turn at most, mirrored at pi / 2 by a pi of 24 bits.
+double Folded(float angle) {
+  constexpr auto kPi = static_cast<float>(M_PI);
+  if (angle > kPi / 2) angle = kPi - angle;
+  return std::sin(static_cast<double>(angle < -kPi / 2 ? -kPi - angle : angle));
+}
+double FoldedSin(double x) {
+  const double turns = std::nearbyint(x / (2 * M_PI));
+  return Folded(static_cast<float>(x - turns * 2 * M_PI));
+}
+double FoldedCos(double x) {
+  constexpr auto kHalfPi = static_cast<float>(M_PI / 2);
+  const double turns = std::nearbyint(x / (2 * M_PI));
+  const float angle = kHalfPi - static_cast<float>(x - turns * 2 * M_PI);
+  return Folded(angle > static_cast<float>(M_PI) ? static_cast<float>(M_PI) - angle : angle);
+}
 double Padded(double x) { return std::max(-1.0, std::min(1.0, x * (27 + x * x) / (27 + 9 * x * x))); }
 
 // Entries of f at every 1 / 16 from -8 to 8.
@@ -86,6 +102,8 @@ std::vector<PlantedCause> FunctionPlants() {
       Computes(
           "tanh held", OpKind::kTanh, [](double x) { return std::tanh(std::max(-3.0, std::min(3.0, x))); },
           "as Tanh held from |x| = 3 on"),
+      Computes("sin of a folded angle", OpKind::kSin, FoldedSin, "as sin of the angle folded into"),
+      Computes("cos of a folded angle", OpKind::kCos, FoldedCos, "as cos of the angle folded into"),
       Computes("tanh by a fraction", OpKind::kTanh, Padded, "as x (27 + x^2) / (27 + 9 x^2) cut off at 1"),
       Computes(
           "sigmoid by a polynomial", OpKind::kSigmoid,

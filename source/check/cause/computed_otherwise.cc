@@ -323,14 +323,21 @@ class AlternativeFinder {
     return true;
   }
 
-  // Whether it comes closer to the device than the graph's function.
+  // Whether it comes closer to the device than the graph's function, in all or beside the size of each value: a fault
+  // near the zeros of a function is small in all.
   bool Explains(const FunctionVariant& computed, const Tensor& x) const {
     const Tensor& device = step_.device[0];
     if (device.NumElements() != x.NumElements()) return false;
     auto y = x.Clone();
     if (!y.ok()) return false;
-    for (int64_t i = 0; i < y->NumElements(); ++i) y->data<double>()[i] = computed.y(x.data<double>()[i]);
-    return Misfit(step_, {*y}) < kCloser * misfit_;
+    double own = 0, other = 0;
+    for (int64_t i = 0; i < y->NumElements(); ++i) {
+      const double value = computed.y(x.data<double>()[i]), graph = step_.replay.values[0].ValueAt(i);
+      y->data<double>()[i] = value;
+      const double off = (device.ValueAt(i) - graph) / graph, now = (device.ValueAt(i) - value) / graph;
+      if (std::isfinite(off) && std::isfinite(now)) own += off * off, other += now * now;
+    }
+    return Misfit(step_, {*y}) < kCloser * misfit_ || other < kCloser * kCloser * own;
   }
 
   // Cut off, from a table, as a polynomial: of what the device wrote for each x.

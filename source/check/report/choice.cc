@@ -8,10 +8,9 @@ namespace plumb {
 
 std::string ChoiceSentence(const RunReport& run, const ChoiceReport& choice) {
   if (choice.changed == 0) return "";
-  const auto step = [&run](int position) -> const StepInfo& { return run.layers[static_cast<size_t>(position)].step; };
   std::vector<std::string> parts;
   for (const ChoiceCause& cause : choice.layers)
-    parts.push_back(fmt::format("{} by layer '{}'", cause.choices, step(cause.position).name));
+    parts.push_back(fmt::format("{} by layer '{}'", cause.choices, cause.step.name));
   int64_t told = choice.by_rounding + choice.following + choice.unexplained;
   for (const ChoiceCause& cause : choice.layers) told += cause.choices;
   if (choice.by_rounding > 0) {
@@ -28,7 +27,7 @@ std::string ChoiceSentence(const RunReport& run, const ChoiceReport& choice) {
   if (choice.changed > told) parts.push_back(fmt::format("{} not looked into", choice.changed - told));
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  const StepInfo& chooses = step(choice.position);
+  const StepInfo& chooses = choice.step;
   const std::string type = chooses.members.size() > 1 ? "" : fmt::format(" ({})", chooses.type);
   return fmt::format("'{}'{}: {} of {} choices {} not the reference's: {}", chooses.name, type, choice.changed,
                      choice.choices, choice.changed == 1 ? "is" : "are", text);

@@ -131,9 +131,8 @@ Json EffectToJson(const RunReport& run, const OutputSummary& output) {
   if (effect.layers.empty() && effect.moved == 0) return nullptr;
   Json layers = Json::array();
   for (const LayerEffect& layer : effect.layers) {
-    const StepInfo& step = run.layers[static_cast<size_t>(layer.position)].step;
-    layers.push_back({{"index", step.index},
-                      {"name", step.name},
+    layers.push_back({{"index", layer.step.index},
+                      {"name", layer.step.name},
                       {"share", JsonNumber(layer.share)},
                       {"max_abs", JsonNumber(layer.max_abs)},
                       {"margin", JsonNumber(layer.margin)},
@@ -171,23 +170,15 @@ Json ToJson(const RunReport& run, const OutputSummary& output) {
 }
 
 Json ToJson(const RunReport& run, const ChoiceReport& choice) {
-  const auto step = [&run](int position) -> const StepInfo& { return run.layers[static_cast<size_t>(position)].step; };
   Json layers = Json::array();
   for (const ChoiceCause& cause : choice.layers) {
-    layers.push_back(
-        {{"index", step(cause.position).index}, {"name", step(cause.position).name}, {"choices", cause.choices}});
+    layers.push_back({{"index", cause.step.index}, {"name", cause.step.name}, {"choices", cause.choices}});
   }
-  return {{"index", step(choice.position).index},
-          {"name", step(choice.position).name},
-          {"choices", choice.choices},
-          {"changed", choice.changed},
-          {"by_rounding", choice.by_rounding},
-          {"following", choice.following},
-          {"layers", std::move(layers)},
-          {"unexplained", choice.unexplained},
-          {"margin", JsonNumber(choice.margin)},
-          {"reach", JsonNumber(choice.reach)},
-          {"said", ChoiceSentence(run, choice)}};
+  return {
+      {"index", choice.step.index},        {"name", choice.step.name},           {"choices", choice.choices},
+      {"changed", choice.changed},         {"by_rounding", choice.by_rounding},  {"following", choice.following},
+      {"layers", std::move(layers)},       {"unexplained", choice.unexplained},  {"margin", JsonNumber(choice.margin)},
+      {"reach", JsonNumber(choice.reach)}, {"said", ChoiceSentence(run, choice)}};
 }
 
 Json ToJson(const InputMatch& match) {

@@ -23,8 +23,7 @@ std::string LargestShareText(const RunReport& run, const std::string& name) {
   for (const OutputSummary& output : run.outputs) {
     if (output.name != name || output.effect.layers.empty()) continue;
     const LayerEffect& largest = output.effect.layers[0];
-    return fmt::format(", {:.0f} % of it by '{}'", 100 * largest.share,
-                       run.layers[static_cast<size_t>(largest.position)].step.name);
+    return fmt::format(", {:.0f} % of it by '{}'", 100 * largest.share, largest.step.name);
   }
   return "";
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "check/core/inspect.h"
 #include "check/core/scores.h"
@@ -177,7 +178,7 @@ OutputEffect AnswerEffects::EffectOn(const RunReport& run, const OutputSummary& 
     const std::vector<double> part = Difference(*with, *healed);
     if (part.empty()) continue;
     LayerEffect layer;
-    layer.position = static_cast<int>(fork.position);
+    layer.step = run.layers[fork.position].step;
     layer.share = Dot(part, error) / whole;
     layer.max_abs = MaxAbs(part);
     layer.margin = flip.By(part);
@@ -213,14 +214,18 @@ void AnswerEffects::Finish(const RunReport& run, std::vector<OutputSummary>* out
 }
 
 void SettleEffects(RunReport* run) {
-  const auto is_wrong = [run](int position) {
-    return run->layers[static_cast<size_t>(position)].verdict == Verdict::kWrong;
+  std::set<std::pair<int, std::string>> wrong_steps;
+  for (const LayerReport& layer : run->layers) {
+    if (layer.verdict == Verdict::kWrong) wrong_steps.emplace(layer.step.index, layer.step.name);
+  }
+  const auto is_wrong = [&wrong_steps](const StepInfo& step) {
+    return wrong_steps.count({step.index, step.name}) != 0;
   };
   for (OutputSummary& output : run->outputs) {
     OutputEffect& effect = output.effect;
     std::vector<LayerEffect> wrong;
     for (const LayerEffect& layer : effect.layers) {
-      if (is_wrong(layer.position)) {
+      if (is_wrong(layer.step)) {
         wrong.push_back(layer);
         continue;
       }
@@ -234,7 +239,7 @@ void SettleEffects(RunReport* run) {
   for (ChoiceReport& choice : run->choices) {
     std::vector<ChoiceCause> wrong;
     for (const ChoiceCause& cause : choice.layers)
-      is_wrong(cause.position) ? wrong.push_back(cause) : static_cast<void>(choice.by_rounding += cause.choices);
+      is_wrong(cause.step) ? wrong.push_back(cause) : static_cast<void>(choice.by_rounding += cause.choices);
     choice.layers = std::move(wrong);
     if (run->Count(Verdict::kWrong) > 0) continue;
     choice.by_rounding += choice.unexplained;  // of layers that were not followed, and are right in this arithmetic

@@ -10,7 +10,7 @@ namespace plumb {
 
 ChoiceReport Choices::Conclude(const RunReport& run, const Step& step) const {
   ChoiceReport report;
-  report.position = static_cast<int>(step.position);
+  report.step = run.layers[step.position].step;
   report.choices = step.choices;
   report.changed = step.changed;
   const auto is_wrong = [&](size_t position) { return run.layers[position].verdict == Verdict::kWrong; };
@@ -41,7 +41,7 @@ ChoiceReport Choices::Conclude(const RunReport& run, const Step& step) const {
       ++report.unexplained;
     }
   }
-  for (const auto& [position, count] : layers) report.layers.push_back({static_cast<int>(position), count});
+  for (const auto& [position, count] : layers) report.layers.push_back({run.layers[position].step, count});
   std::stable_sort(report.layers.begin(), report.layers.end(),
                    [](const ChoiceCause& a, const ChoiceCause& b) { return a.choices > b.choices; });
   return report;
@@ -53,14 +53,14 @@ std::vector<ChoiceReport> Choices::Finish(const RunReport& run) const {
   return reports;
 }
 
-ChoiceReport AnswerAsChoice(const OutputEffect& effect, int position, double reach) {
+ChoiceReport AnswerAsChoice(const OutputEffect& effect, const StepInfo& step, double reach) {
   ChoiceReport report;
-  report.position = position;
+  report.step = step;
   report.choices = report.changed = 1;
   const auto less = [](const LayerEffect& a, const LayerEffect& b) { return a.margin < b.margin; };
   const auto most = std::max_element(effect.layers.begin(), effect.layers.end(), less);
   if (most != effect.layers.end() && most->margin > 0 && effect.others_margin < effect.margin) {
-    report.layers.push_back({most->position, 1});
+    report.layers.push_back({most->step, 1});
   } else if (effect.margin <= reach) {
     report.by_rounding = 1;
     report.margin = effect.margin;

@@ -78,7 +78,7 @@ class Choices {
 };
 
 // The top-1 of a network output, which changed, by what moved it. position: of the step that computes the output.
-ChoiceReport AnswerAsChoice(const OutputEffect& effect, int position, double reach);
+ChoiceReport AnswerAsChoice(const OutputEffect& effect, const StepInfo& step, double reach);
 
 }  // namespace plumb
 

@@ -394,8 +394,7 @@ void Lockstep::AddAnswers() {
     const auto layer = std::find_if(report_.layers.begin(), report_.layers.end(), writes);
     const auto found = reach.find(output.name);
     if (layer == report_.layers.end() || found == reach.end()) continue;
-    const auto position = static_cast<int>(layer - report_.layers.begin());
-    report_.choices.push_back(AnswerAsChoice(output.effect, position, found->second));
+    report_.choices.push_back(AnswerAsChoice(output.effect, layer->step, found->second));
   }
 }
 

@@ -88,6 +88,20 @@ double QuadraticErf(double x) {
   return std::copysign(-0.2888 * b * b + 1, x);
 }
 
+// The angle whose sine XNNPACK takes for sin(x), or for cos(x): less whole turns of 2 pi in two parts, each with an
+// FMA, then folded into [-pi / 2, pi / 2] by a pi of 24 bits. `rest`: of pi / 2 behind its 24 bits, as far as it is
+// added.
+double FoldedAngle(double x, bool cosine, float rest = 0) {
+  constexpr float kPi = 3.14159274f, kHalfPi = 1.57079637f, kTurn = 0.15915494f;
+  const auto value = static_cast<float>(x), turns = std::nearbyint(value * kTurn);
+  float angle = std::fma(-turns, 6.28125f, value);
+  angle = std::fma(-turns, 1.9353072e-3f, angle);
+  if (cosine) angle = (kHalfPi - angle) + rest;
+  angle = std::min(angle, kPi - angle);
+  angle = std::max(angle, -kPi - angle);
+  return static_cast<double>(std::min(angle, kPi - angle));
+}
+
 #define PLUMB_FUNCTION(id, family, name, value, tau)                \
   struct id {                                                       \
     static double Y(double x) { return value; }                     \
