@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every network of networks.py as a model: LiteRT's dump of it, on the kernels that are asked for, is judged by
-model_check, and no layer may be wrong but by a step of its integers (rounding.py).
+model_check, and no layer may be wrong.
 
     networks_test.py --bin build/release/bin --work build/release/golden_test [--only PART_OF_A_PATH]
         [--kernels optimised,xnnpack] [--packages]
@@ -20,7 +20,6 @@ import custom_operators  # noqa: E402
 import networks  # noqa: E402
 import packages  # noqa: E402
 import quantise  # noqa: E402
-import rounding  # noqa: E402
 
 # What LiteRT cannot run in any form: the operators of face meshes that only MediaPipe has.
 NOT_IN_LITERT = {"face_landmark_with_attention.tflite"}
@@ -59,12 +58,9 @@ def judge(options, network, kernels):
         return f"exit code {done.returncode}", {}, last
     run = json.loads(report.read_text())["runs"][0]
     verdicts = collections.Counter(layer["verdict"] for layer in run["layers"])
-    near, others = rounding.parted(run["layers"])
-    first = next((layer for layer in others if layer["verdict"] == "wrong"), None)
-    if first is not None or not near:
-        why = last if first is None else f"{first['name']} ({first['type']}): {first.get('reason', '')}"
-        return last.split(":")[0], dict(verdicts), why
-    return f"ROUNDS OTHERWISE in {len(near)} of {len(run['layers'])} layers", dict(verdicts), ""
+    first = next((layer for layer in run["layers"] if layer["verdict"] == "wrong"), None)
+    why = last if first is None else f"{first['name']} ({first['type']}): {first['reason']}"
+    return last.split(":")[0], dict(verdicts), why
 
 
 def main():
@@ -87,7 +83,7 @@ def main():
             began = time.monotonic()
             word, verdicts, why = judge(options, network, kernels)
             known = network.path.name in NOT_IN_LITERT and word == "not in LiteRT"
-            good = word.split()[0] in ("ALIGNED", "GREY", "ROUNDS") or known
+            good = word.split()[0] in ("ALIGNED", "GREY") or known
             count += 1
             layers.update(verdicts)
             failed += [] if good else [f"{network.path.name} {kernels}"]
