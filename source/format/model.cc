@@ -121,6 +121,7 @@ Status ChooseOpenShapes(const std::vector<DeclaredInput>& inputs, const LoadOpti
 Status CheckComplete(const Graph& graph, bool has_weights) {
   std::set<std::string> known;
   for (const GraphInput& input : graph.inputs) known.insert(input.name);
+  for (const auto& entry : graph.constants) known.insert(entry.first);
   for (const Layer& layer : graph.layers) {
     for (const std::string& name : layer.inputs) {
       if (has_weights || known.count(name) > 0) continue;

@@ -45,6 +45,11 @@ struct ImportedOp {
   const char* file;
   const char* name;
 };
+const ImportedOp kTnn[] = {
+#define PLUMB_TNN_TRANSLATION(type, file) {"map/" #file, #type},
+#include "format/tnn/translation_list.def"
+#undef PLUMB_TNN_TRANSLATION
+};
 const ImportedOp kTflite[] = {
 #define PLUMB_TFLITE(number, mapper, file, inputs, outputs) {"map/" #file, #number},
 #define PLUMB_TFLITE_CUSTOM(name, file) {"map/" #file, #name},
@@ -78,7 +83,8 @@ std::string ImportedTable(const char* format, const char* folder, const Imported
 }  // namespace
 
 std::string ImportedNames() {
-  return ImportedTable("ONNX", "source/format/onnx", kOnnx) + ImportedTable("TFLite", "source/format/tflite", kTflite);
+  return ImportedTable("TNN", "source/format/tnn", kTnn) + ImportedTable("ONNX", "source/format/onnx", kOnnx) +
+         ImportedTable("TFLite", "source/format/tflite", kTflite);
 }
 
 std::string SupportTable() {

@@ -10,6 +10,7 @@
 #include "format/tnn/names.h"
 #include "format/tnn/param_tokens.h"
 #include "format/tnn/proto.h"
+#include "format/tnn/translate.h"
 #include "format/tnn/types.h"
 
 namespace plumb::tnn {
@@ -198,19 +199,36 @@ class Parser {
           "newer version wrote the file");
     }
     PLUMB_ASSIGN_OR_RETURN(const size_t next, ParseBlobs(tokens, layer));
+    const Translation translation = found->op == nullptr ? FindTranslation(type) : Translation();
+    if (translation.translate != nullptr)
+      return Translate(translation, type, {tokens.begin() + static_cast<std::ptrdiff_t>(next), tokens.end()}, layer);
     if (found->op == nullptr) {
       unsupported_.push_back(fmt::format("'{}' ({})", layer->name, type));
       return Status::Ok();
     }
     layer->kind = found->op->kind;
     layer->type = found->op->name;
-    layer->index = num_layers_;
+    layer->index = static_cast<int>(proto_.graph.layers.size());
     layer->quantized = found->quantized;
     layer->dynamic_range_quantized = found->dynamic_range_quantized;
     layer->param = found->op->make_param();
     PLUMB_RETURN_IF_ERROR(
         ParseParams(found->number < 0, {tokens.begin() + static_cast<std::ptrdiff_t>(next), tokens.end()}, layer));
     proto_.graph.layers.push_back(std::move(*layer));
+    return Status::Ok();
+  }
+
+  Status Translate(const Translation& translation, const std::string& type, const std::vector<std::string_view>& tokens,
+                   Layer* line) {
+    if (line->outputs.empty()) return Status::CorruptModel("expected at least one output name, found none");
+    line->param = translation.make_param();
+    line->type = type;
+    const size_t first = proto_.graph.layers.size();
+    line->index = static_cast<int>(first);
+    PLUMB_RETURN_IF_ERROR(ParseParams(false, tokens, line));
+    LineLayers layers(*line, &proto_.graph);
+    PLUMB_RETURN_IF_ERROR(translation.translate(&layers));
+    for (size_t i = first; i < proto_.graph.layers.size(); ++i) proto_.graph.layers[i].index = static_cast<int>(i);
     return Status::Ok();
   }
 
