@@ -305,9 +305,14 @@ std::string GraphWriter::Emit(const std::string& type, const std::vector<std::st
 
 std::string GraphWriter::EmitOwn(const std::string& type, const std::vector<std::string>& inputs,
                                  onnx::AttributeMap attributes) {
-  const std::string output = Emit(type, inputs, std::move(attributes));
+  return EmitOwnMany(type, inputs, 1, std::move(attributes))[0];
+}
+
+std::vector<std::string> GraphWriter::EmitOwnMany(const std::string& type, const std::vector<std::string>& inputs,
+                                                  size_t outputs, onnx::AttributeMap attributes) {
+  std::vector<std::string> names = EmitMany(type, inputs, outputs, std::move(attributes));
   nodes_.back().domain = kOwnDomain;
-  return output;
+  return names;
 }
 
 std::string GraphWriter::Constant(const Tensor& value, int type, const std::string& stem) {

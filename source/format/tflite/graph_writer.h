@@ -88,6 +88,8 @@ class GraphWriter {
                                     onnx::AttributeMap attributes = {});
   // An operator of ours that is none of ONNX's: format/onnx/tflite_node_list.def.
   std::string EmitOwn(const std::string& type, const std::vector<std::string>& inputs, onnx::AttributeMap attributes);
+  std::vector<std::string> EmitOwnMany(const std::string& type, const std::vector<std::string>& inputs, size_t outputs,
+                                       onnx::AttributeMap attributes);
   std::string Constant(const Tensor& value, int type, const std::string& stem = "constant");
   Result<std::string> Ints(const std::vector<int64_t>& values, bool scalar = false);
   Result<std::string> Floats(const std::vector<float>& values, bool scalar = false);

@@ -19,6 +19,7 @@ CLASSES = {
 # Operators that have no options, or are written without.
 BARE = {"RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "TANH", "LOGISTIC", "SIN", "ELU", "ROUND", "FLOOR", "CEIL",
         "LOG", "SQRT", "RSQRT", "PRELU", "COMPLEX_ABS"}
+CUSTOM = {"TFLite_Detection_PostProcess"}  # whose options are a flexbuffer
 VERSIONS = {"BROADCAST_TO": 2, "FULLY_CONNECTED": 5, "TRANSPOSE_CONV": 3, "RESIZE_BILINEAR": 3,
             "RESIZE_NEAREST_NEIGHBOR": 3}
 ACTIVATIONS = {"": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4}
@@ -65,7 +66,9 @@ class Network:
     def code(self, kind, version):
         if (kind, version) not in self.codes:
             code = self.schema.OperatorCodeT()
-            code.builtinCode = getattr(self.schema.BuiltinOperator, kind)
+            code.builtinCode = getattr(self.schema.BuiltinOperator, "CUSTOM" if kind in CUSTOM else kind)
+            if kind in CUSTOM:
+                code.customCode = kind
             code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), version
             self.codes[kind, version] = len(self.model.operatorCodes)
             self.model.operatorCodes.append(code)
@@ -80,7 +83,10 @@ class Network:
         operator.inputs = list(reads)
         operator.outputs = [self.tensor(f"{kind}_{len(self.graph.operators)}_{i}", s, d, **grid)
                             for i, (s, d) in enumerate(zip(shapes, dtypes))]
-        if kind not in BARE:
+        if kind in CUSTOM:
+            from flatbuffers import flexbuffers
+            operator.customOptions = np.frombuffer(flexbuffers.Dumps(options), np.uint8)
+        elif kind not in BARE:
             name = CLASSES.get(kind) or "".join(part.capitalize() for part in kind.split("_"))
             operator.builtinOptions = getattr(self.schema, f"{name}OptionsT")()
             operator.builtinOptionsType = getattr(self.schema.BuiltinOptions, f"{name}Options")

@@ -161,6 +161,7 @@ def main():
     parser.add_argument("--files", action="store_true")
     options = parser.parse_args()
     packages.ensure(options.work / "litert", ["ai-edge-litert==2.3.0", "numpy"], ["ai_edge_litert", "numpy"])
+    import cases_detection  # noqa: F401
     import cases_images  # noqa: F401
     import cases_moves  # noqa: F401
     import cases_recurrent  # noqa: F401

@@ -35,6 +35,12 @@ Result<double> FlexOptions::Number(const char* name, double least, double most) 
   return Status::CorruptModel(fmt::format("its option {} is {}, expected {} to {}", name, value, least, most));
 }
 
+Result<double> FlexOptions::NumberOr(const char* name, double otherwise, double least, double most) const {
+  const flexbuffers::Reference found = Option(data(), size_, name);
+  if (found.IsNull()) return otherwise;
+  return found.IsBool() ? Result<double>(found.AsBool() ? 1 : 0) : Number(name, least, most);
+}
+
 Result<std::vector<int64_t>> FlexOptions::Places(const char* name, int64_t count) const {
   const flexbuffers::Reference found = Option(data(), size_, name);
   std::vector<int64_t> places;

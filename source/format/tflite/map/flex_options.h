@@ -17,6 +17,8 @@ class FlexOptions {
 
   // A number from `least` to `most`.
   Result<double> Number(const char* name, double least, double most) const;
+  // The same, or `otherwise` where there is none of that name. True is 1.
+  Result<double> NumberOr(const char* name, double otherwise, double least, double most) const;
   // Places from 0 to below `count`, one at least.
   Result<std::vector<int64_t>> Places(const char* name, int64_t count) const;
 
