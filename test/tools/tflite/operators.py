@@ -165,6 +165,7 @@ def main():
     import cases_images  # noqa: F401
     import cases_moves  # noqa: F401
     import cases_recurrent  # noqa: F401
+    import cases_segments  # noqa: F401
     import cases_states  # noqa: F401
     import cases_values  # noqa: F401
     from draw import CASES
