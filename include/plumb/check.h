@@ -276,6 +276,12 @@ struct Int8Weights {
   bool int32_bias = false;  // the bias, too: to the input's step times the weights'
 };
 
+// Int8Weights() of those that are in neither.
+struct Int8WeightsOf {
+  std::map<std::string, Int8Weights> operators;  // "Convolution"
+  std::map<int, Int8Weights> layers;  // by index: single ones whose weights are another kind than their like's
+};
+
 // One step with all that it was judged by; tensors in the order of the step's ports.
 struct StepCase {
   const LayerReport& report;
@@ -288,7 +294,7 @@ struct StepCase {
 
 struct CheckOptions {
   SubjectArithmetic arithmetic = SubjectArithmetic::kFp32;
-  std::map<std::string, Int8Weights> int8_weights;  // of kInt8, by operator ("Convolution"); Int8Weights() of others
+  Int8WeightsOf int8_weights;  // of kInt8
   // Of kFp32: sums of products beyond it are judged as Winograd's algorithm and as of operands of fewer bits, too, and
   // the run as what they say.
   bool find_products = false;

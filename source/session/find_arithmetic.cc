@@ -10,6 +10,7 @@
 
 #include "check/core/coverage.h"
 #include "check/numbers/arithmetic.h"
+#include "check/numbers/first_products.h"
 #include "op/core/op.h"
 
 namespace plumb {
@@ -72,6 +73,20 @@ bool MayBeWinograd(const Graph& graph, const LayerReport& report) {
     }
   }
   return plumb::MayBeWinograd(group);
+}
+
+// By operator: how many layers have weights of half of their range, of all that were judged.
+void NoteHalfOfRange(const Graph& graph, const Int8WeightsOf& weights, RunReport* run) {
+  std::map<std::string, int> layers;
+  for (const Layer& layer : graph.layers) {
+    if (weights.layers.count(layer.index) != 0) ++layers[layer.type];
+  }
+  const auto all = ProductStepsOf(graph, *run);
+  for (const auto& [type, count] : layers) {
+    const auto judged = all.find(type);
+    const int of = judged == all.end() ? count : static_cast<int>(judged->second.judged());
+    run->computed_as.push_back({"int8 weights of half of their range", {"int8"}, type, count, of});
+  }
 }
 
 class ArithmeticSearch {
@@ -257,8 +272,9 @@ class ArithmeticSearch {
     // Only steps of an operator whose weights are others are judged otherwise.
     const auto hold_if_better = [&](const Int8WeightsOf& weights) -> Status {
       const SomeSteps changed = StepsThat(best, [&](const LayerReport& layer) {
-        return std::any_of(layer.step.members.begin(), layer.step.members.end(),
-                           [&](const MemberInfo& member) { return weights.count(member.type) != 0; });
+        return std::any_of(layer.step.members.begin(), layer.step.members.end(), [&](const MemberInfo& member) {
+          return weights.operators.count(member.type) + weights.layers.count(member.index) != 0;
+        });
       });
       PLUMB_ASSIGN_OR_RETURN(const RunReport tried, judge_.Again(with(weights), best, changed));
       if (Badness(tried) >= Badness(best)) return Status::Ok();
@@ -266,13 +282,17 @@ class ArithmeticSearch {
       PLUMB_ASSIGN_OR_RETURN(best, judge_.All(with(held)));
       return Status::Ok();
     };
-    if (!found.empty()) PLUMB_RETURN_IF_ERROR(hold_if_better(found));
-    const Int8WeightsOf unknown = UnknownWhereMostAreBeyond(judge_.graph(), best, found);
-    if (std::any_of(unknown.begin(), unknown.end(), [](const auto& of_type) { return of_type.second.steps == 0; }))
+    if (!found.operators.empty()) PLUMB_RETURN_IF_ERROR(hold_if_better(found));
+    PLUMB_ASSIGN_OR_RETURN(const Int8WeightsOf half, FindHalfOfRange(judge_.graph(), best, held, few));
+    if (!half.layers.empty()) PLUMB_RETURN_IF_ERROR(hold_if_better(half));
+    const Int8WeightsOf unknown = UnknownWhereMostAreBeyond(judge_.graph(), best, {found.operators, held.layers});
+    if (std::any_of(unknown.operators.begin(), unknown.operators.end(),
+                    [](const auto& of_type) { return of_type.second.steps == 0; }))
       PLUMB_RETURN_IF_ERROR(hold_if_better(unknown));
     if (CountBeyond(best) > 0) {
       PLUMB_ASSIGN_OR_RETURN(best, WithCauses(with(held), std::move(best)));
     }
+    NoteHalfOfRange(judge_.graph(), held, &best);
     return Judged{std::move(best), A::kInt8, fmt::format("{}; {}", how, Describe(held)), held};
   }
 

@@ -15,11 +15,23 @@
 #include "op/quantize_linear.h"
 #include "plumb/model.h"
 #include "util/int8_runtime.h"
+#include "util/int8_subject.h"
 #include "util/make_layer.h"
-#include "util/stored_blobs.h"
 
 namespace plumb {
 namespace {
+
+using int8_subject::EachWeight;
+using int8_subject::Failures;
+using int8_subject::ForAll;
+using int8_subject::Inputs;
+using int8_subject::Judge;
+using int8_subject::kPerChannel;
+using int8_subject::kPerTensor;
+using int8_subject::kUnknown;
+using int8_subject::WeightOf;
+
+Graph FaultsNetwork() { return LoadModel(PLUMB_TEST_DATA "/faults/faults.tnnproto").value(); }
 
 Tensor Values(const std::vector<float>& values) {
   Tensor tensor = Tensor::Create(DType::kF32, {static_cast<int64_t>(values.size())}).value();
@@ -49,43 +61,6 @@ TEST(Grid, FewValuesDoNotTell) {
   EXPECT_TRUE(FindGrid(Values({0, NAN})).none());
 }
 
-Graph Network() { return LoadModel(PLUMB_TEST_DATA "/faults/faults.tnnproto").value(); }
-
-std::map<std::string, Tensor> Inputs(const Graph& graph) {
-  const GraphInput& input = graph.inputs[0];
-  return {{input.name, RandomInput(input.name, input.dtype, input.shape, 1, {}).value()}};
-}
-
-const Int8Weights kPerChannel, kPerTensor{false}, kUnknown{true, false, 0};
-
-Int8WeightsOf ForAll(const Int8Weights& weights) { return {{"Convolution", weights}, {"InnerProduct", weights}}; }
-
-RunReport JudgeWith(const std::map<std::string, Tensor>& blobs, const Int8WeightsOf& weights,
-                    SubjectArithmetic arithmetic = SubjectArithmetic::kInt8) {
-  const Graph graph = Network();
-  SubjectOptions options;
-  options.check.arithmetic = arithmetic;
-  options.check.int8_weights = weights;
-  return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options).value();
-}
-
-RunReport Judge(const std::map<std::string, Tensor>& blobs, const Int8Weights& weights,
-                SubjectArithmetic arithmetic = SubjectArithmetic::kInt8) {
-  return JudgeWith(blobs, ForAll(weights), arithmetic);
-}
-
-std::string Failures(const RunReport& report) {
-  std::string text;
-  for (const LayerReport& layer : report.layers) {
-    if (layer.verdict != Verdict::kWrong && layer.verdict != Verdict::kGrey) continue;
-    const OutputReport* o = layer.Worst();
-    text += layer.step.name + " " + VerdictName(layer.verdict) + " " + layer.reason + " E " +
-            std::to_string(o == nullptr ? 0 : o->excess) + " R " + std::to_string(o == nullptr ? 0 : o->rms_excess) +
-            "\n";
-  }
-  return text;
-}
-
 struct Case {
   const char* name;
   Int8Runtime runtime;
@@ -105,10 +80,10 @@ std::vector<Case> HealthyRuntimes() {
 }
 
 TEST(Int8, HealthySubjectsRaiseNothing) {
-  const Graph graph = Network();
+  const Graph graph = FaultsNetwork();
   for (const Case& c : HealthyRuntimes()) {
     const auto blobs = c.runtime.Run(graph, Inputs(graph));
-    const RunReport report = Judge(blobs, c.weights);
+    const RunReport report = Judge(FaultsNetwork(), blobs, c.weights);
     double e = 0, r = 0;
     for (const LayerReport& layer : report.layers) {
       for (const OutputReport& o : layer.outputs) e = std::max(e, o.excess), r = std::max(r, o.rms_excess);
@@ -116,78 +91,9 @@ TEST(Int8, HealthySubjectsRaiseNothing) {
     std::printf("%-14s largest E %.2f, R %.2f\n", c.name, e, r);
     EXPECT_EQ(report.Count(Verdict::kWrong) + report.Count(Verdict::kGrey), 0) << c.name << "\n" << Failures(report);
     EXPECT_GE(report.Count(Verdict::kAligned), 22) << c.name;
-    EXPECT_EQ(Judge(blobs, c.weights, SubjectArithmetic::kFp32).verdict, Verdict::kWrong) << "no fp32 run";
+    EXPECT_EQ(Judge(FaultsNetwork(), blobs, c.weights, SubjectArithmetic::kFp32).verdict, Verdict::kWrong)
+        << "no fp32 run";
   }
-}
-
-Tensor* WeightOf(Layer* layer) {
-  Tensor& weight = layer->resources["weight"];
-  weight = weight.Clone().value();
-  return &weight;
-}
-
-size_t Beyond(const RunReport& report) {
-  size_t beyond = 0;
-  for (const auto& [type, steps] : ProductStepsOf(Network(), report)) beyond += steps.beyond.size();
-  return beyond;
-}
-
-Int8WeightsOf Found(const std::map<std::string, Tensor>& blobs) {
-  const Graph graph = Network();
-  const RunReport usual = JudgeWith(blobs, {});
-  return FindInt8Weights(graph, usual,
-                         [&](const Int8WeightsOf& weights, const std::vector<std::string>& layers) {
-                           SubjectOptions options;
-                           options.check.arithmetic = SubjectArithmetic::kInt8;
-                           options.check.int8_weights = weights;
-                           options.check.layers = layers;
-                           return CheckSubjectBlobs(graph, Stored(blobs), Inputs(graph), options);
-                         })
-      .value();
-}
-
-TEST(Int8, WeightsOfAnotherKindAreFound) {
-  const Graph graph = Network();
-  for (const Int8Weights& weights : Int8Choices()) {
-    Int8Runtime runtime;
-    runtime.per_channel = weights.per_channel;
-    runtime.zero_point = weights.zero_point;
-    runtime.levels = weights.steps;
-    const auto blobs = runtime.Run(graph, Inputs(graph));
-    const std::string what = Describe({{"", weights}});
-    const Int8WeightsOf found = Found(blobs);
-    EXPECT_EQ(Beyond(JudgeWith(blobs, found)), 0) << what << ", found " << Describe(found);
-    std::printf("%s\n   beyond the usual %zu, found %s\n", what.c_str(), Beyond(JudgeWith(blobs, {})),
-                Describe(found).c_str());
-    if (found.empty()) continue;
-    EXPECT_EQ(found.at("Convolution").steps, weights.steps) << what;
-    EXPECT_EQ(found.at("Convolution").per_channel, weights.per_channel) << what;
-  }
-}
-
-TEST(Int8, OneLayerWithOtherWeightsThanItsLikeStaysWrong) {
-  Graph graph = Network();
-  Int8Runtime seven;
-  seven.levels = 64;
-  const RunReport all = JudgeWith(seven.Run(graph, Inputs(graph)), {});
-  const std::string beyond = ProductStepsOf(graph, all).at("Convolution").beyond.at(0);
-  for (Layer& layer : graph.layers) {
-    if (layer.name == beyond) seven.RoundWeights(WeightOf(&layer)->shape()[0], &layer.resources["weight"]);
-  }
-  const auto blobs = Int8Runtime().Run(graph, Inputs(graph));
-  ASSERT_EQ(Beyond(JudgeWith(blobs, {})), 1u);
-  EXPECT_TRUE(Found(blobs).empty()) << Describe(Found(blobs));
-}
-
-// As LiteRT did for long.
-TEST(Int8, OneOperatorMayHaveWeightsOfAnotherKind) {
-  const Graph graph = Network();
-  Int8Runtime runtime;
-  runtime.levels = 63;
-  runtime.tensor_wise = "InnerProduct";
-  const auto blobs = runtime.Run(graph, Inputs(graph));
-  const Int8WeightsOf found = Found(blobs);
-  EXPECT_EQ(Beyond(JudgeWith(blobs, found)), 0) << Describe(found);
 }
 
 // conv -> batch normalisation -> relu. `folded`: as the runtime computes it, conv -> relu.
@@ -376,11 +282,6 @@ struct Planted {
   Edit edit;
 };
 
-void EachWeight(Layer* layer, const std::function<float(float, int64_t)>& f) {
-  Tensor* weight = WeightOf(layer);
-  for (int64_t i = 0; i < weight->NumElements(); ++i) weight->data<float>()[i] = f(weight->data<float>()[i], i);
-}
-
 void Change(Layer* layer, const std::function<void(ConvolutionParam*)>& f) {
   auto param = std::make_shared<ConvolutionParam>(static_cast<const ConvolutionParam&>(*layer->param));
   f(param.get());
@@ -435,14 +336,14 @@ std::vector<Planted> Faults() {
 }
 
 TEST(Int8, CoarseFaultsAreNamedAtTheirLayer) {
-  const Graph graph = Network();
+  const Graph graph = FaultsNetwork();
   for (const Case& c : HealthyRuntimes()) {
     for (const Planted& fault : Faults()) {
       Graph faulty = graph;
       for (Layer& layer : faulty.layers) {
         if (layer.name == fault.layer) fault.edit(&layer);
       }
-      const RunReport report = Judge(c.runtime.Run(faulty, Inputs(graph)), c.weights);
+      const RunReport report = Judge(FaultsNetwork(), c.runtime.Run(faulty, Inputs(graph)), c.weights);
       ASSERT_GE(report.first_wrong, 0) << c.name << ": " << fault.what;
       const LayerReport& guilty = report.layers[static_cast<size_t>(report.first_wrong)];
       EXPECT_EQ(guilty.step.name, fault.layer) << c.name << ": " << fault.what << "\n" << Failures(report);
@@ -454,24 +355,24 @@ TEST(Int8, CoarseFaultsAreNamedAtTheirLayer) {
 }
 
 TEST(Int8, OutputsOfAnotherScaleAreWrong) {
-  const Graph graph = Network();
+  const Graph graph = FaultsNetwork();
   auto blobs = Int8Runtime().Run(graph, Inputs(graph));
   for (const char* name : {"relu1", "average", "residual", "max", "tanh"}) {
     auto changed = blobs;
     changed[name] = changed[name].Clone().value();
     for (int64_t i = 0; i < changed[name].NumElements(); ++i) changed[name].data<float>()[i] *= 1.05f;
-    const RunReport report = Judge(changed, kPerChannel);
+    const RunReport report = Judge(FaultsNetwork(), changed, kPerChannel);
     ASSERT_GE(report.first_wrong, 0) << name;
     EXPECT_EQ(report.layers[static_cast<size_t>(report.first_wrong)].step.name, name) << Failures(report);
   }
 }
 
 TEST(Int8, MissingTensorsBetweenProductsLeaveNoBound) {
-  const Graph graph = Network();
+  const Graph graph = FaultsNetwork();
   auto blobs = Int8Runtime().Run(graph, Inputs(graph));
   blobs.erase("conv1");
   blobs.erase("relu1");
-  const RunReport report = Judge(blobs, kPerChannel);
+  const RunReport report = Judge(FaultsNetwork(), blobs, kPerChannel);
   EXPECT_EQ(report.Count(Verdict::kWrong), 0) << Failures(report);
   EXPECT_EQ(report.Count(Verdict::kGrey), 1) << Failures(report);
   EXPECT_NE(report.layers[0].reason.find("int8 values between the layers"), std::string::npos)
@@ -479,18 +380,18 @@ TEST(Int8, MissingTensorsBetweenProductsLeaveNoBound) {
 }
 
 TEST(Int8, FewValuesAreWeaklyTested) {
-  const Graph graph = Network();
+  const Graph graph = FaultsNetwork();
   auto blobs = Int8Runtime().Run(graph, Inputs(graph));
   blobs["prob"] = blobs["prob"].Clone().value();
   for (int64_t i = 0; i < blobs["prob"].NumElements(); ++i) {
     float& p = blobs["prob"].data<float>()[i];
     p = 0.01f * std::nearbyint(p / 0.01f);
   }
-  const RunReport report = Judge(blobs, kPerChannel);
+  const RunReport report = Judge(FaultsNetwork(), blobs, kPerChannel);
   EXPECT_EQ(report.layers.back().verdict, Verdict::kAligned);
   EXPECT_NE(report.layers.back().reason.find("weakly tested"), std::string::npos) << report.layers.back().reason;
   std::fill_n(blobs["wide"].data<float>(), blobs["wide"].NumElements(), 0.0f);
-  EXPECT_EQ(Judge(blobs, kPerChannel).verdict, Verdict::kWrong) << "zeros";
+  EXPECT_EQ(Judge(FaultsNetwork(), blobs, kPerChannel).verdict, Verdict::kWrong) << "zeros";
 }
 
 }  // namespace

@@ -17,14 +17,16 @@
 namespace plumb {
 
 struct Int8Runtime {
-  bool per_channel = true;    // weights: a step per output channel
-  std::string tensor_wise;    // an operator whose weights have one step per tensor nevertheless
-  double levels = 127;        // of the largest weight; 127.5: -128 ... 127 of them
-  bool zero_point = false;    // `levels` of them from the smallest weight to the largest
-  double stretch = 1;         // of the weights' steps: another scale than max|w| / 127
-  bool asymmetric = false;    // blobs: u8 with a zero point in place of symmetric i8
-  double clip = 1;            // share of the range that the grid covers, of layers' outputs
-  bool float_output = false;  // the last layer's output stays in f32
+  bool per_channel = true;      // weights: a step per output channel
+  std::string tensor_wise;      // an operator whose weights have one step per tensor nevertheless
+  double levels = 127;          // of the largest weight; 127.5: -128 ... 127 of them
+  bool zero_point = false;      // `levels` of them from the smallest weight to the largest
+  double stretch = 1;           // of the weights' steps: another scale than max|w| / 127
+  bool asymmetric = false;      // blobs: u8 with a zero point in place of symmetric i8
+  double clip = 1;              // share of the range that the grid covers, of layers' outputs
+  bool float_output = false;    // the last layer's output stays in f32
+  std::string float_output_of;  // and that of this layer
+  std::string kept;             // a layer whose weights stay as they are
 
   // Per `groups` runs of equal length.
   void RoundWeights(int64_t groups, Tensor* weights) const {
@@ -67,7 +69,7 @@ struct Int8Runtime {
     for (const Layer& layer : graph.layers) {
       Layer quantised = layer;
       const auto weight = quantised.resources.find("weight");
-      if (weight != quantised.resources.end()) {
+      if (weight != quantised.resources.end() && layer.name != kept) {
         weight->second = weight->second.Clone().value();
         const bool groups = per_channel && layer.type != tensor_wise;
         RoundWeights(groups ? weight->second.shape()[0] : 1, &weight->second);
@@ -76,7 +78,7 @@ struct Int8Runtime {
       ReferenceArgs args{quantised, {}, {&output}};
       for (const std::string& input : layer.inputs) args.inputs.push_back(&exact.at(input));
       if (!GetReferenceOp(layer.kind).run(args).ok()) return {};
-      const bool keep = float_output && &layer == &graph.layers.back();
+      const bool keep = (float_output && &layer == &graph.layers.back()) || layer.name == float_output_of;
       blobs[layer.outputs[0]] = exact[layer.outputs[0]] = keep ? output : Stored(output, clip);
     }
     return blobs;

@@ -81,7 +81,7 @@ EightBits BitsOfGraph(const Scene& scene, const Layer& product) {
 std::vector<double> WeightSteps(const Question& q, const Layer& layer, const std::vector<SampleSum>& sums) {
   std::vector<double> steps;
   if (q.scene.model->blobs == DType::kI8) {
-    const Int8Weights& weights = WeightsOf(q.scene.int8_weights, layer.type);
+    const Int8Weights& weights = WeightsOf(q.scene.int8_weights, layer);
     if (weights.steps == 0 || weights.zero_point) return steps;
     const std::vector<double> of_channels = StepsOf(weights, layer, *layer.Resource("weight"));
     for (const SampleSum& sum : sums) steps.push_back(of_channels[static_cast<size_t>(sum.channel)]);

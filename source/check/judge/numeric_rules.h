@@ -25,6 +25,7 @@ struct Way {
   double shared = 0;
   // In what the results of the step stand, f16 or bf16, in place of what the step says; f32: as it says.
   DType stored = DType::kF32;
+  std::string note;  // what the report says of it
 };
 
 class NumericRules {

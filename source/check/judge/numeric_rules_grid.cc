@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "check/judge/numeric_rules.h"
+#include "check/judge/tied_weights.h"
 #include "check/numbers/int8.h"
 #include "check/numbers/int8_weights.h"
 
@@ -20,6 +21,9 @@ class GridNumericRules : public NumericRules {
   Result<Way> FirstWay(const Scene& scene, const StepRecord& record) const override {
     Way way;
     way.arithmetic = ArithmeticFor(record.group, *scene.model);
+    const Layer* product = ProductLayerOf(record.group);
+    if (product != nullptr && scene.int8_weights.layers.count(product->index) != 0)
+      way.note = "computed with int8 weights of half of their range";
     for (size_t i = 0; i < record.info.inputs.size(); ++i) {
       const PortInfo& port = record.info.inputs[i];
       const Layer& reader = *record.group.members[static_cast<size_t>(record.group.inputs[i].member)];
@@ -33,8 +37,8 @@ class GridNumericRules : public NumericRules {
     return way;
   }
 
-  Result<std::vector<Way>> OtherWays(const Scene&, const StepRecord&, const Way&) const override {
-    return std::vector<Way>();
+  Result<std::vector<Way>> OtherWays(const Scene& scene, const StepRecord& record, const Way& first) const override {
+    return WaysOfTies(scene, record, first);
   }
 
   // Integers are added exactly.
@@ -44,7 +48,8 @@ class GridNumericRules : public NumericRules {
 
   // Weights of unknown scale.
   Status WidenBound(const Scene& scene, const StepRecord& record, ReplayResult* replay) const override {
-    if (WeightsOf(scene.int8_weights, ProductOf(record.group)).steps > 0) return Status::Ok();
+    const Layer* product = ProductLayerOf(record.group);
+    if (product == nullptr || WeightsOf(scene.int8_weights, *product).steps > 0) return Status::Ok();
     PLUMB_ASSIGN_OR_RETURN(const std::vector<Tensor> sigma,
                            WeightNoise(record.group, record.inputs, *scene.blobs, *replay));
     for (size_t o = 0; o < sigma.size(); ++o) {

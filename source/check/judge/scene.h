@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check/numbers/arithmetic.h"
+#include "check/numbers/int8_weights.h"
 #include "plumb/check.h"
 
 namespace plumb {
@@ -28,8 +29,9 @@ struct Scene {
       rest;
   // From CheckOptions.
   const NumericModel* model = &ModelOf(SubjectArithmetic::kFp32);
-  std::map<std::string, Int8Weights> int8_weights;
+  Int8WeightsOf int8_weights;
   bool finds_products = false;
+  const TiedWeights* ties = nullptr;     // of an int8 subject whose weights were rounded; null: none
   const ImportRecord* record = nullptr;  // of an ONNX file; null: none
 };
 

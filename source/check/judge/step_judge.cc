@@ -43,6 +43,10 @@ bool RepeatsErrors(const LayerGroup& group) {
   }
 }
 
+void SayOfWay(const Way& way, LayerReport* report) {
+  if (!way.note.empty()) report->reason += (report->reason.empty() ? "" : "; ") + way.note;
+}
+
 // What follows from an infinity is unknown: no bound.
 void LeaveOutInfinities(ReplayResult* replay) {
   for (size_t o = 0; o < replay->tau.size(); ++o) {
@@ -95,6 +99,7 @@ Status StepJudge::JudgeStep(const OwnInputs& own, StepRecord* record) const {
   }
   PLUMB_ASSIGN_OR_RETURN(const Way first, rules().FirstWay(*scene_, *record));
   PLUMB_RETURN_IF_ERROR(JudgeBy(*record, first, own, report, &record->replay));
+  SayOfWay(first, report);
   if (!record->is_off()) return Status::Ok();
   PLUMB_ASSIGN_OR_RETURN(const std::vector<Way> others, rules().OtherWays(*scene_, *record, first));
   for (const Way& way : others) {
@@ -106,6 +111,7 @@ Status StepJudge::JudgeStep(const OwnInputs& own, StepRecord* record) const {
     if (tried.verdict > Verdict::kNotTested && !last) continue;
     report->verdict = tried.verdict;
     report->reason = tried.reason;
+    SayOfWay(way, report);
     report->cause = tried.cause;
     report->outputs = std::move(tried.outputs);
     record->replay = std::move(replay);

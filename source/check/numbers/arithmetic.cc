@@ -80,11 +80,16 @@ Result<SubjectArithmetic> ParseArithmetic(const std::string& name) {
 
 const char* ArithmeticName(SubjectArithmetic arithmetic) { return ModelOf(arithmetic).name; }
 
-std::string ProductOf(const LayerGroup& group) {
+const Layer* ProductLayerOf(const LayerGroup& group) {
   for (const Layer* member : group.members) {
-    if (IsProduct(*member)) return member->type;
+    if (IsProduct(*member)) return member;
   }
-  return "";
+  return nullptr;
+}
+
+std::string ProductOf(const LayerGroup& group) {
+  const Layer* product = ProductLayerOf(group);
+  return product == nullptr ? "" : product->type;
 }
 
 Arithmetic ArithmeticFor(const LayerGroup& group, const NumericModel& model) {

@@ -99,6 +99,7 @@ class ProductEvidence {
 
 // The operator of the group's first sum of products, or "".
 std::string ProductOf(const LayerGroup& group);
+const Layer* ProductLayerOf(const LayerGroup& group);  // the first; null: there is none
 
 }  // namespace plumb
 

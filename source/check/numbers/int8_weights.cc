@@ -24,13 +24,6 @@ std::string Describe(const Int8Weights& weights) {
                      weights.int32_bias ? ", bias to the input's step times that" : "");
 }
 
-// Weights have no part in values that saturate, nor in steps without a bound.
-bool IsBeyond(const LayerReport& layer) {
-  const OutputReport* worst = layer.Worst();
-  if (worst != nullptr && !worst->one_sided.empty()) return false;  // whatever the weights
-  return layer.verdict == Verdict::kWrong || (layer.verdict == Verdict::kGrey && worst != nullptr && worst->excess > 1);
-}
-
 // Where a normalisation was folded into it, too, the runtime's bias is not the layer's.
 Status RoundBias(const Int8Weights& how, const RoundedLayer& rounded, Layer* layer) {
   const auto bias = layer->resources.find("bias");
@@ -71,7 +64,7 @@ Fit FitOf(const std::vector<std::string>& layers, const RunReport& run) {
   for (const LayerReport& layer : run.layers) {
     const OutputReport* worst = layer.Worst();
     if (worst == nullptr || std::find(layers.begin(), layers.end(), layer.step.name) == layers.end()) continue;
-    fit.explained += IsBeyond(layer) ? 0 : 1;
+    fit.explained += IsBeyondWeights(layer) ? 0 : 1;
     fit.off += worst->rms_excess;
   }
   return fit;
@@ -100,15 +93,24 @@ std::vector<std::string> First(const std::vector<std::string>& layers) {
 
 }  // namespace
 
-const Int8Weights& WeightsOf(const Int8WeightsOf& all, const std::string& type) {
+const Int8Weights& WeightsOf(const Int8WeightsOf& all, const Layer& layer) {
   static const Int8Weights usual;
-  const auto found = all.find(type);
-  return found == all.end() ? usual : found->second;
+  const auto alone = all.layers.find(layer.index);
+  if (alone != all.layers.end()) return alone->second;
+  const auto found = all.operators.find(layer.type);
+  return found == all.operators.end() ? usual : found->second;
+}
+
+// Weights have no part in values that saturate, nor in steps without a bound.
+bool IsBeyondWeights(const LayerReport& layer) {
+  const OutputReport* worst = layer.Worst();
+  if (worst != nullptr && !worst->one_sided.empty()) return false;  // whatever the weights
+  return layer.verdict == Verdict::kWrong || (layer.verdict == Verdict::kGrey && worst != nullptr && worst->excess > 1);
 }
 
 std::string Describe(const Int8WeightsOf& weights) {
   std::map<std::string, std::string> types;  // by what is said of them
-  for (const auto& [type, of_type] : weights) {
+  for (const auto& [type, of_type] : weights.operators) {
     std::string& alike = types[Describe(of_type)];
     alike += (alike.empty() ? "" : ", ") + type;
   }
@@ -117,23 +119,27 @@ std::string Describe(const Int8WeightsOf& weights) {
   return text + (text.empty() ? "" : "others: ") + Describe(Int8Weights());
 }
 
-Status RoundWeights(const Int8WeightsOf& how, const std::vector<RoundedLayer>& layers, Graph* graph) {
+Result<TiedWeights> RoundWeights(const Int8WeightsOf& how, const std::vector<RoundedLayer>& layers, Graph* graph) {
+  TiedWeights ties;
   for (size_t i = 0; i < graph->layers.size(); ++i) {
     Layer& layer = graph->layers[i];
-    const Int8Weights& weights = WeightsOf(how, layer.type);
+    const Int8Weights& weights = WeightsOf(how, layer);
     if (!layers[i].rounded || !IsProduct(layer) || weights.steps == 0) continue;
     const WeightFormat format = FormatOf(weights);
     PLUMB_RETURN_IF_ERROR(RoundBias(weights, layers[i], &layer));
     const auto resource = layer.resources.find("weight");
-    if (resource != layer.resources.end())
+    if (resource != layer.resources.end()) {
+      Tensor tied = WeightsNextToTies(format, layer, layers[i].folded, resource->second);
+      if (!tied.empty()) ties[layer.index] = std::move(tied);
       PLUMB_RETURN_IF_ERROR(Round(format, layer, layers[i].folded, &resource->second));
+    }
     for (const std::string& input : layer.inputs) {
       const auto constant = graph->constants.find(input);
       if (constant != graph->constants.end())
         PLUMB_RETURN_IF_ERROR(Round(format, layer, layers[i].folded, &constant->second));
     }
   }
-  return Status::Ok();
+  return ties;
 }
 
 std::map<std::string, ProductSteps> ProductStepsOf(const Graph& graph, const RunReport& run) {
@@ -148,7 +154,7 @@ std::map<std::string, ProductSteps> ProductStepsOf(const Graph& graph, const Run
         std::find_if(members.begin(), members.end(), [&](const MemberInfo& m) { return products.count(m.index) != 0; });
     if (product == members.end() || layer.verdict == Verdict::kNotTested) continue;
     ProductSteps& of_type = steps[products[product->index]];
-    (IsBeyond(layer) ? of_type.beyond : of_type.healthy).push_back(layer.step.name);
+    (IsBeyondWeights(layer) ? of_type.beyond : of_type.healthy).push_back(layer.step.name);
   }
   return steps;
 }
@@ -168,7 +174,7 @@ Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual
   // Those that are healthy are asked of weights that explain one beyond.
   const auto try_out = [&](const std::function<Int8Weights(const std::string& type)>& weights_of) -> Status {
     Int8WeightsOf tried;
-    for (const auto& [type, sample] : samples) tried[type] = weights_of(type);
+    for (const auto& [type, sample] : samples) tried.operators[type] = weights_of(type);
     PLUMB_ASSIGN_OR_RETURN(const RunReport run, judge(tried, beyond));
     std::vector<std::string> healthy;
     std::map<std::string, Fit> bad;
@@ -184,7 +190,7 @@ Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual
       const Fit fit = samples.at(type).Judge(of_beyond, FitOf(samples.at(type).healthy, others));
       if (!fit.IsBetterThan(best[type])) continue;
       best[type] = fit;
-      found[type] = tried.at(type);
+      found.operators[type] = tried.operators.at(type);
     }
     return Status::Ok();
   };
@@ -192,7 +198,8 @@ Result<Int8WeightsOf> FindInt8Weights(const Graph& graph, const RunReport& usual
     PLUMB_RETURN_IF_ERROR(try_out([&](const std::string&) { return Int8Choices()[i]; }));
   }
   PLUMB_RETURN_IF_ERROR(try_out([&](const std::string& type) {
-    Int8Weights weights = WeightsOf(found, type);
+    const auto of_type = found.operators.find(type);
+    Int8Weights weights = of_type == found.operators.end() ? Int8Weights() : of_type->second;
     weights.int32_bias = true;
     return weights;
   }));
@@ -205,7 +212,7 @@ Int8WeightsOf UnknownWhereMostAreBeyond(const Graph& graph, const RunReport& run
   for (const auto& [type, steps] : all) judged += steps.judged(), beyond += steps.beyond.size();
   if (judged < 2 || 2 * beyond <= judged) return found;
   for (const auto& [type, steps] : all) {
-    if (2 * steps.beyond.size() > steps.judged()) found[type].steps = 0;
+    if (2 * steps.beyond.size() > steps.judged()) found.operators[type].steps = 0;
   }
   return found;
 }

@@ -13,10 +13,9 @@
 
 namespace plumb {
 
-using Int8WeightsOf = std::map<std::string, Int8Weights>;  // by operator
-const Int8Weights& WeightsOf(const Int8WeightsOf& all, const std::string& type);
+const Int8Weights& WeightsOf(const Int8WeightsOf& all, const Layer& layer);
 
-// A sentence's part for the report.
+// A sentence's part for the report, of operators.
 std::string Describe(const Int8WeightsOf& weights);
 
 struct RoundedLayer {
@@ -25,10 +24,15 @@ struct RoundedLayer {
   double input_step = 0;          // of its first input's grid; 0: not known
 };
 
+// By the index of a product: what rounding to the other side adds to those of its weights that lie next to a tie.
+using TiedWeights = std::map<int, Tensor>;
+
 // Replaces the weights of products by their int8 values; unknown ones stay. `layers`: of each of the graph's.
-Status RoundWeights(const Int8WeightsOf& how, const std::vector<RoundedLayer>& layers, Graph* graph);
+Result<TiedWeights> RoundWeights(const Int8WeightsOf& how, const std::vector<RoundedLayer>& layers, Graph* graph);
 
 // Steps of a run, by the operator of their product.
+// Whether weights of another kind may mend it: wrong, or grey by the size of the error.
+bool IsBeyondWeights(const LayerReport& layer);
 struct ProductSteps {
   std::vector<std::string> healthy, beyond;  // their names; beyond: wrong, or grey by the size of the error
   size_t judged() const { return healthy.size() + beyond.size(); }

@@ -248,6 +248,27 @@ Result<Tensor> RoundedFolded(const WeightFormat& format, const Layer& layer, con
   return folded;
 }
 
+Tensor WeightsNextToTies(const WeightFormat& format, const Layer& layer, const Layer* norm, const Tensor& weight) {
+  const auto rounded = [&](double moved) {
+    return norm == nullptr ? RoundedWeight(format, layer, weight, moved)
+                           : RoundedFolded(format, layer, *norm, weight, moved);
+  };
+  const auto up = rounded(few_bits::kMoved), down = rounded(-few_bits::kMoved);
+  auto other = rounded(0);
+  if (!up.ok() || !down.ok() || !other.ok()) return Tensor();
+  int64_t count = 0;
+  for (int64_t i = 0; i < other->NumElements(); ++i) {
+    float& w = other->data<float>()[i];
+    w = up->data<float>()[i] + down->data<float>()[i] - 2 * w;
+    count += w != 0;
+  }
+  const bool halves = format.levels - std::floor(format.levels) == 0.5;
+  const int64_t largest = !halves                                 ? 0
+                          : format.block == WeightFormat::kTensor ? 1
+                                                                  : ChannelsOf(layer, weight.shape()).channels;
+  return count > 0 && few_bits::IsByChance(count - largest, other->NumElements()) ? *other : Tensor();
+}
+
 Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const Layer* norm, const Tensor& weight) {
   constexpr double kOffset = 0x1p-24;  // of the range: what roundings of the offset and of sums of steps come to
   const auto rounded = [&](const WeightFormat& f, double moved) {

@@ -60,6 +60,9 @@ Result<Tensor> RoundedFolded(const WeightFormat& format, const Layer& layer, con
 // Of whole steps: how far the weights that lie next to a tie may be off (norm: folded in; null: none), and those of an
 // offset what its f32 leaves open. Empty: nothing, or too many lie next to ties for chance.
 Tensor UncertainWeights(const WeightFormat& format, const Layer& layer, const Layer* norm, const Tensor& weight);
+// Of whole steps: what rounding to the other side would add to the weights that lie next to a tie, 0 of all others.
+// Empty: there are none, or more than by chance. Of 63.5 steps the largest weight of each channel is one by itself.
+Tensor WeightsNextToTies(const WeightFormat& format, const Layer& layer, const Layer* norm, const Tensor& weight);
 
 }  // namespace plumb
 

@@ -109,11 +109,13 @@ Result<RunReport> SubjectJudge::JudgeInt8(const SubjectOptions& options, const L
   Graph stored = graph_;
   std::vector<RoundedLayer> layers = grids_->layers;
   if (look.steps != nullptr) LeaveOutOthers(look, graph_, &layers);
-  PLUMB_RETURN_IF_ERROR(RoundWeights(options.check.int8_weights, layers, &stored));
+  PLUMB_ASSIGN_OR_RETURN(const TiedWeights ties, RoundWeights(options.check.int8_weights, layers, &stored));
+  Look with_ties = look;
+  with_ties.ties = &ties;
   const auto storage = [this](const std::string& blob) {
     return grids_->floats.count(blob) == 0 ? DType::kI8 : DType::kF32;
   };
-  return RunPass(stored, subject_, inputs_, options, storage, look);
+  return RunPass(stored, subject_, inputs_, options, storage, with_ties);
 }
 
 Result<HalfStorage> SubjectJudge::HalfStorageIn(DType format, const BlobTable& blobs) {

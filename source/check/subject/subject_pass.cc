@@ -87,6 +87,7 @@ class SubjectPass {
     scene.graph = &judged_.graph;
     scene.blobs = &blobs_;
     scene.storage = storage_;
+    scene.ties = look_.ties;
     for (const StepInfo& step : steps_) scene.steps.push_back(&step);
     scene.output = [this](const std::string& name) { return Output(name); };
     scene.earlier = [this](const std::string& blob) -> Result<Tensor> {

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "check/numbers/int8_weights.h"
 #include "plumb/check.h"
 
 namespace plumb {
@@ -26,6 +27,7 @@ struct Look {
   // Ends behind the step of which this is true: the report is then of no other use. Asked of what stays as it is
   // judged.
   std::function<bool(const LayerReport& layer)> ends;
+  const TiedWeights* ties = nullptr;  // Scene::ties
 };
 
 // `graph`: with the weights as the subject has them.
