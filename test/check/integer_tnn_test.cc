@@ -2,8 +2,10 @@
 // The rules of TNN's and ncnn's integer kernels, each on numbers that were worked out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "check/integer/integer_rules.h"
 #include "integer_rules_util.h"
@@ -145,6 +147,52 @@ TEST(IntegerNcnn, IntegersBeginAt127BelowZero) {
   EXPECT_EQ(By("ncnn's rule (", step), (Integers{0, 0, 127}));
   step.zero = 1;
   EXPECT_TRUE(By("ncnn's rule (", step).empty());
+}
+
+// Two channels of a depth-wise convolution whose integers came from these inverses of 1 / 37.
+constexpr int kEach = 4000;
+IntegerStep Depthwise(const std::vector<float>& inverses) {
+  std::vector<double> sums;
+  for (int i = 0; i < 2 * kEach; ++i) sums.push_back(static_cast<double>(i % kEach * 7919 % 30011 - 15000));
+  IntegerStep step = Product(sums, 1 / 37.0f, 4);
+  step.x.scale = 1 / 37.0f;
+  step.weight_scales = step.scales = {1, 1};
+  step.inner = kEach;
+  step.bias = {0, 3};
+  step.real_bias = {0, 0.11f};
+  step.product.kind = OpKind::kConvolution;
+  step.product.resources["weight"] = Tensor::Zeros(DType::kF32, {2, 1, 3, 3}).value();
+  for (int i = 0; i < 2 * kEach; ++i) {
+    const auto c = static_cast<size_t>(i / kEach);
+    const auto terms = static_cast<float>(sums[static_cast<size_t>(i)] - step.bias[c]);
+    const float real = terms * inverses[c] + step.real_bias[c];
+    step.written.push_back(std::clamp<int64_t>(std::lround(real * 0.25f), -127, 127));
+  }
+  return step;
+}
+
+// RCPPS of Intel rounds a table to 12 bits, that of AMD has another one; both are within 1.5 / 4096.
+TEST(IntegerNcnn, DepthwiseMayHaveAnyInverseOfRcpps) {
+  constexpr char kDepthwise[] = "ncnn's rule for depth-wise";
+  const float exact = 1 / 37.0f, intel = std::ldexp(std::nearbyint(std::ldexp(exact, 17)), -17);
+  ASSERT_NE(intel, exact);
+  for (const auto& inverses : {std::vector<float>{intel, intel},
+                               {exact * (1 + 1.4f / 4096), exact * (1 - 1.4f / 4096)},
+                               {exact, exact * (1 + 0.9f / 4096)}}) {
+    IntegerStep step = Depthwise(inverses);
+    EXPECT_EQ(By(kDepthwise, step), step.written);
+    EXPECT_NE(By("ncnn's rule (", step), step.written);
+    ++step.written[17];
+    Integers one_off = By(kDepthwise, step);
+    EXPECT_EQ(one_off[17], step.written[17] - 1);  // no inverse gives it and the others
+    one_off[17] = step.written[17];
+    EXPECT_EQ(one_off, step.written);
+  }
+  const IntegerStep beyond = Depthwise({exact * (1 + 1.7f / 4096), exact});
+  EXPECT_NE(By(kDepthwise, beyond), beyond.written);
+  IntegerStep unknown = beyond;
+  unknown.written.clear();
+  EXPECT_TRUE(By(kDepthwise, unknown).empty());
 }
 
 TEST(IntegerTnn, SayNothingOfWhatIsNoNumber) {

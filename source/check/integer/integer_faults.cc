@@ -117,6 +117,7 @@ class Naming {
   void TrySteps(const CutGroup& part) {
     auto step = ReadIntegerStep(scene_, part.group, part.inputs, blob_);
     if (!step.ok()) return;
+    NoteWritten(device_, &*step);
     step_ = *step;
     healthy_ = std::min(healthy_, OffByRules(*step));
     for (const auto* faults : {&ValueFaults(), &WindowFaults(), &ProductFaults()}) {

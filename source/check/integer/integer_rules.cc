@@ -53,9 +53,11 @@ Result<Tensor> IntegersBy(const StepwiseRule& rule, const CutGroup& part, const 
 // Shows `take` the integers of the blob by each rule, until it has enough.
 template <class F>
 void ByEach(const std::vector<IntegerRule>& rules, const Scene& scene, const CutGroup& part, const std::string& blob,
-            F take) {
+            F take, const Tensor& written = {}) {
   const MadeFor runtime = MadeForOf(scene);
-  const auto step = ReadIntegerStep(scene, part.group, part.inputs, blob);
+  auto step = ReadIntegerStep(scene, part.group, part.inputs, blob);
+  if (step.ok() && written.dtype() == DType::kI64)
+    NoteWritten({written.data<int64_t>(), written.data<int64_t>() + written.NumElements()}, &*step);
   for (const IntegerRule& rule : rules) {
     const auto integers = step.ok() ? IntegersBy(rule, *step, *scene.blobs) : Result<Tensor>(step.status());
     if (integers.ok() && !take(rule.words, *integers)) return;
@@ -211,16 +213,19 @@ FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_
     size_t missing = 0;
     const std::optional<CutGroup> part = PartOf(family, scene, record, quantised.blob, &missing);
     if (!part.has_value()) continue;
-    ByEach(AllIntegerRules(runtime), scene, *part, quantised.blob, [&](const char* words, const Tensor& integers) {
-      const auto moved = MovedIntegers(scene, record, quantised.blob, quantised.written, integers);
-      if (!moved.ok()) return true;
-      const int64_t differing = CountDiffering(*moved, quantised.integers);
-      const bool nearer = found.nearest.empty() || differing < found.differing;
-      if (nearer && IsOwn(words, runtime)) found.nearest = words, found.differing = differing;
-      found.ruled = found.ruled || BeginsWith(words, "TFLite") || BeginsWith(words, "XNNPACK");
-      if (differing == 0) found.words.emplace_back(words);
-      return differing != 0 || of_tflite;  // of others the first one is taken
-    });
+    ByEach(
+        AllIntegerRules(runtime), scene, *part, quantised.blob,
+        [&](const char* words, const Tensor& integers) {
+          const auto moved = MovedIntegers(scene, record, quantised.blob, quantised.written, integers);
+          if (!moved.ok()) return true;
+          const int64_t differing = CountDiffering(*moved, quantised.integers);
+          const bool nearer = found.nearest.empty() || differing < found.differing;
+          if (nearer && IsOwn(words, runtime)) found.nearest = words, found.differing = differing;
+          found.ruled = found.ruled || BeginsWith(words, "TFLite") || BeginsWith(words, "XNNPACK");
+          if (differing == 0) found.words.emplace_back(words);
+          return differing != 0 || of_tflite;  // of others the first one is taken
+        },
+        quantised.written == quantised.blob ? quantised.integers : Tensor());
     if (!found.words.empty() && missing > 0)
       found.behind =
           fmt::format(", behind {} quantised tensor{} that it did not write", missing, missing == 1 ? "" : "s");

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/integer/integer_step.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace plumb {
+
+void NoteWritten(std::vector<int64_t> integers, IntegerStep* step) {
+  const bool limits = std::all_of(step->tail_layers.begin(), step->tail_layers.end(),
+                                  [](const Layer& layer) { return layer.kind == OpKind::kReLU; });
+  if (limits && static_cast<int64_t>(integers.size()) == step->shape.NumElements()) step->written = std::move(integers);
+}
 
 Result<Tensor> BehindTail(const IntegerStep& step, const BlobTable& blobs, const std::vector<int64_t>& integers) {
   PLUMB_ASSIGN_OR_RETURN(Tensor whole, Tensor::Create(DType::kF64, step.shape));

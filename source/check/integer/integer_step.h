@@ -69,6 +69,10 @@ struct IntegerStep {
   bool activated = false;
   int64_t type_low = 0, type_high = 0;
 
+  // What the device wrote behind a tail of no layer but ReLU; empty: not known, or there are others. For rules that
+  // leave a number open which the integers tell.
+  std::vector<int64_t> written;
+
   // What the tail makes of the operator's integers (q, zero point included), which are replaced.
   LayerGroup tail;
   std::vector<Tensor> tail_inputs;  // the first is left out
@@ -89,6 +93,9 @@ struct IntegerStep {
   }
   size_t scale_index(int64_t i) const { return static_cast<size_t>(i / inner) % scales.size(); }
 };
+
+// Fills `written` with all that the device wrote, where the tail allows it.
+void NoteWritten(std::vector<int64_t> integers, IntegerStep* step);
 
 // The integers behind the tail, shaped like the step's output, i64.
 Result<Tensor> BehindTail(const IntegerStep& step, const BlobTable& blobs, const std::vector<int64_t>& integers);
