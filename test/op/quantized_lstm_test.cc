@@ -48,6 +48,11 @@ std::vector<OpCase> quantized_lstm_cases() {
           .Const({6}, {100, -100, 300, 1, 2, 3}, i64).OutShape({2, 1, 2}),
       LstmCase("norms", "has_norms=1").Const({12, 2}, Rising(24), i64).Const({12, 3}, Rising(36), i64)
           .Const({12}, Rising(12), i64).Const({12}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 2, 3, 4}, i64),
+      OpCase("PlumbQuantizedLSTM", "norms_projected",
+             LstmParams("batch_first=1 has_norms=1 has_input_gate=0 has_projection=1 y_zero=7 inner_zero=-9 cell_bits=3"))
+          .In({2, 3, 3}, Rising(18), i64).Const({9, 3}, Rising(27), i64).Const({9, 2}, Rising(18), i64)
+          .Const({9}, {900, -800, 700, 0, 5, 6, 7, 8, 9}, i64).Const({9}, Rising(9), i64)
+          .Const({2, 3}, {3, -2, 1, 5, 90, -90}, i64).Const({2}, {1 << 22, -7}, i64).OutShape({2, 3, 2}),
       LstmCase("rows", "").Const({3, 2}, Rising(6), i64).Const({3, 1}, {0, 0, 0}, i64).Const({3}, {0, 0, 0}, i64)
           .Refused("R 2 with the rows of 4 gates, found [2,1,2] and [3,1]"),
       LstmCase("both", "has_peepholes=1 has_projection=1").Const({4, 2}, Rising(8), i64)
