@@ -37,10 +37,28 @@ struct QuantizedLstmShape {
 
 Result<QuantizedLstmShape> ResolveQuantizedLstm(const Layer& layer, const std::vector<BlobInfo>& inputs);
 
+// What runtimes compute in place of the definition (reference/core/variants.h); as it begins: the definition.
+struct QuantizedLstmWay {
+  enum Rounding { kTwice, kTwiceUp, kOnce, kDown, kUp, kTowardsZero };
+  enum Functions { kFixedPoint, kNearest, kLines };
+  Rounding gates = kTwice, output = kTwice;     // of products with real factors
+  Rounding cell = kTwice;                       // of both products of c': kTwice or kDown
+  Functions functions = kFixedPoint;            // sigmoid and tanh: rounded to the nearest, by a table with lines
+  bool limits_sums = true, limits_cell = true;  // to 16 bits, which wrap round otherwise
+  bool keeps_h = true, keeps_c = true;          // from step to step
+  bool twice = false;                           // from the states that the same call left before
+  int h_more = 0;                               // to the zero point of h in front of R
+  bool h_plain = false;                         // h without its zero point there
+  bool h_from_zero = false;                     // h begins as the integer 0, not as its zero point
+  bool coupled = false;                         // i is 1 - f
+  bool tanh_of_cell = true;
+  bool new_cell = true;  // that o's peepholes read
+};
+
 // y: i64. `given`: the y of a judged device, from which each step takes its h; null: y's own. InvalidArgument where an
 // input holds an integer that its type does not have.
 Status ComputeQuantizedLstm(const Layer& layer, const std::vector<const Tensor*>& inputs, const Tensor* given,
-                            int64_t* y);
+                            int64_t* y, const QuantizedLstmWay& way = {});
 
 }  // namespace plumb
 

@@ -6,6 +6,7 @@
 
 #include "check/integer/integer_rules.h"
 #include "op/core/gemmlowp.h"
+#include "op/core/short_fixed.h"
 
 namespace plumb {
 namespace {
@@ -73,31 +74,6 @@ bool SoftmaxByExp(const IntegerStep& step, std::vector<int64_t>* integers) {
   });
 }
 
-// A function from [low, high] to integers of 2^-15, in 512 pieces between which lies a straight line.
-class TableOf16Bits {
- public:
-  TableOf16Bits(double low, double high, double (*function)(double)) {
-    const double step = (high - low) / 512;
-    const auto whole = [&](double x) { return std::round(function(x) * kOne); };
-    for (int i = 0; i <= 512; ++i) {
-      const double x = low + i * step, value = whole(x);
-      const double between = std::round((function(x + step) * kOne + value) / 2);
-      // Half of what the line is off by in the middle of the piece.
-      const double bias = i == 512 ? 0 : std::round((between - whole(x + step / 2)) / 2);
-      table_[i] = static_cast<int64_t>(std::clamp(value - bias, -32768.0, 32767.0));
-    }
-  }
-  int64_t Of(int64_t x, bool lines, int entry) const {
-    const int64_t at = std::clamp<int64_t>(x, -32768, 32767);
-    const int64_t piece = std::clamp<int64_t>(256 + (at >> 7) + entry, 0, 511);
-    return table_[piece] + (lines ? ((table_[piece + 1] - table_[piece]) * (at & 127) + 64) >> 7 : 0);
-  }
-
- private:
-  static constexpr double kOne = 32768;
-  int64_t table_[513];
-};
-
 // SOFTMAX of 16 bits: exp of [-10, 0] and 1 / (1 + x) of [0, 1] by tables.
 bool SoftmaxOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
@@ -106,8 +82,8 @@ bool SoftmaxOf16Bits(const IntegerStep& step, std::vector<int64_t>* integers) {
   if (terms < 1 || terms > kMostTerms || step.high - step.low != 65535 || step.zero != 0) return false;
   const FixedFactor factor =
       FixedFactorOf(static_cast<double>(step.beta) * static_cast<double>(x.scale) / (10.0 / 65535.0));
-  static const TableOf16Bits exp(-10, 0, [](double v) { return std::exp(v); });
-  static const TableOf16Bits inverse(0, 1, [](double v) { return 1 / (1 + v); });
+  static const ShortTable exp(-10, 0, [](double v) { return std::exp(v); });
+  static const ShortTable inverse(0, 1, [](double v) { return 1 / (1 + v); });
   std::vector<int64_t> below(static_cast<size_t>(terms)), exps(static_cast<size_t>(terms));
   return EachRow(step, [&](int64_t first, int64_t inner) {
     double most = 0;

@@ -2,6 +2,7 @@
 #include "op/core/short_fixed.h"
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 #include "op/core/fixed_factor.h"
@@ -78,6 +79,24 @@ int64_t ShortTanh(int64_t x, int integer_bits) {
   const int64_t inverse = InverseOfHalfSum(ShortExp(x > 0 ? -x : x, integer_bits + 1));
   const int64_t of_positive = ShortTimesPower(inverse - kOne, 2);
   return x > 0 ? of_positive : -of_positive;
+}
+
+ShortTable::ShortTable(double low, double high, double (*function)(double)) {
+  constexpr double kOne = 32768;
+  const double step = (high - low) / 512;
+  const auto whole = [&](double x) { return std::round(function(x) * kOne); };
+  for (int i = 0; i <= 512; ++i) {
+    const double x = low + i * step, value = whole(x);
+    const double between = std::round((function(x + step) * kOne + value) / 2);
+    // Half of what the line is off by in the middle of the piece.
+    const double bias = i == 512 ? 0 : std::round((between - whole(x + step / 2)) / 2);
+    table_[i] = static_cast<int64_t>(std::clamp(value - bias, -32768.0, 32767.0));
+  }
+}
+
+int64_t ShortTable::Of(int64_t x, bool lines, int entry) const {
+  const int64_t at = InShort(x), piece = std::clamp<int64_t>(256 + (at >> 7) + entry, 0, 511);
+  return table_[piece] + (lines ? ((table_[piece + 1] - table_[piece]) * (at & 127) + 64) >> 7 : 0);
 }
 
 }  // namespace plumb

@@ -66,6 +66,12 @@ ReferenceOp SaturatingSumsMatMulInteger();  // every addition
 // dynamic_quantize_lstm.cc: the same of its products; x and h as they are.
 ReferenceOp SaturatingDynamicQuantizeLstm();
 ReferenceOp UnroundedDynamicQuantizeLstm();
+// quantized_lstm.cc: of a PlumbQuantizedLSTM, with the words of Proposal.
+struct NamedVariant {
+  const char *computed, *says, *family;
+  ReferenceOp op;
+};
+const std::vector<NamedVariant>& QuantizedLstmVariants();
 // variants.cc: sums of products whose operands are rounded to 11 bits (tf32) or bf16 first.
 ReferenceOp Tf32Operands();
 ReferenceOp Bf16Operands();

@@ -157,7 +157,8 @@ Result<onnx::AttributeMap> AttributesOf(OpContext& c, const LstmOptions& options
   for (const Gate gate : {kInput, kForget, kCell, kOutput}) PLUMB_RETURN_IF_ERROR(factors.AddGate(c, grids, gate));
   PLUMB_RETURN_IF_ERROR(factors.Add(static_cast<float>(0x1p-15 / static_cast<double>(grids.inner) * 0x1p-15)));
   float projection = 1;
-  if (c.Has(kPlaces.projection)) PLUMB_RETURN_IF_ERROR(TakeInputGrid(c, kPlaces.projection, &projection));
+  const bool projects = c.Has(kPlaces.projection);  // LiteRT then subtracts the zero point of h in front of it
+  if (projects) PLUMB_RETURN_IF_ERROR(TakeInputGrid(c, kPlaces.projection, &projection));
   PLUMB_RETURN_IF_ERROR(factors.Add(projection * grids.inner / grids.y));
   const auto limit = [](float clip, float scale, float most) {
     return IntAttribute(clip > 0 ? static_cast<int64_t>(std::min(clip / scale, most)) : 0);
@@ -168,10 +169,10 @@ Result<onnx::AttributeMap> AttributesOf(OpContext& c, const LstmOptions& options
                                    {"has_input_gate", IntAttribute(c.Has(kPlaces.recurrent) ? 1 : 0)},
                                    {"has_peepholes", IntAttribute(c.Has(kPlaces.peepholes + 2) ? 1 : 0)},
                                    {"has_norms", IntAttribute(c.Has(kPlaces.norms + kForget) ? 1 : 0)},
-                                   {"has_projection", IntAttribute(c.Has(kPlaces.projection) ? 1 : 0)},
+                                   {"has_projection", IntAttribute(projects ? 1 : 0)},
                                    {"x_zero", IntAttribute(grids.x_zero)},
                                    {"y_zero", IntAttribute(grids.y_zero)},
-                                   {"inner_zero", IntAttribute(grids.inner_zero)},
+                                   {"inner_zero", IntAttribute(projects ? -grids.inner_zero : grids.inner_zero)},
                                    {"cell_bits", IntAttribute(15 + grids.cell_power)},
                                    {"cell_clip", limit(options.cell_clip, std::ldexp(1.0f, grids.cell_power), 32767)},
                                    {"projection_clip", limit(options.projection_clip, y.scale[0], 127)}};

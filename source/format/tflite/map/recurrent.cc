@@ -10,6 +10,8 @@
 namespace plumb::tflite {
 namespace {
 
+constexpr char kOfIntegers[] = "it reads integers, which LiteRT refuses of this operator, too";
+
 Result<std::string> Flipped(OpContext& c, const std::string& value) {
   return c.Emit("Transpose", {value}, {{"perm", IntsAttribute({1, 0, 2})}});
 }
@@ -136,7 +138,7 @@ Result<std::string> WrittenRnn(OpContext& c, const RnnPlaces& p, schema::Activat
 
 Result<std::string> FloatRnn(OpContext& c, const RnnPlaces& p, schema::Activation activation,
                              const Sequence& sequence) {
-  if (!c.IsFloat(0)) return Status::NotSupported("its states are integers");
+  if (!c.IsFloat(0)) return Status::NotSupported(kOfIntegers);
   PLUMB_RETURN_IF_ERROR(CheckRnn(c, p, !sequence.aux.empty()));
   if (sequence.aux.empty() && activation == schema::Activation::TANH) return AsOneRnn(c, p, "Tanh", sequence);
   if (sequence.aux.empty() && activation == schema::Activation::RELU) return AsOneRnn(c, p, "Relu", sequence);
@@ -169,7 +171,7 @@ Status MapBidirectionalLstm(OpContext& c) {
   PLUMB_ASSIGN_OR_RETURN(const auto* options, c.Options<schema::BidirectionalSequenceLSTMOptions>());
   if (options->fused_activation_function() != schema::Activation::TANH)
     return Status::NotSupported("its activation is not TANH");
-  if (!c.IsFloat(0)) return Status::NotSupported("its states are integers");
+  if (!c.IsFloat(0)) return Status::NotSupported(kOfIntegers);
   constexpr size_t kSecondInput = 39;
   const LstmPlaces places[2] = {{1, 5, 9, 12, 16, 17, 35, 36, kNoPlace, 40},
                                 {18, 22, 26, 29, 33, 34, 37, 38, kNoPlace, 44}};
