@@ -452,6 +452,7 @@ std::vector<Proposal> ProposalsFor(const ProposalContext& context) {
   ProposeForMoved(context, &proposals);
   ProposeForChoices(context, &proposals);
   ProposeForRecurrent(context, &proposals);
+  ProposeForSteps(context, &proposals);
   ProposeForIntegerLstm(context, &proposals);
   ProposeForOrders(context, &proposals);
   ProposeForRotary(context, &proposals);

@@ -6,7 +6,7 @@
 // known_ways_sample.cc, known_ways_product.cc, known_ways_narrow.cc (fewer bits), known_ways_choice.cc (comparisons,
 // the largest), known_ways_mask.cc, known_ways_times.cc (terms), known_ways_windows.cc, known_ways_recurrent.cc,
 // known_ways_integer.cc, known_ways_heads.cc, known_ways_lanes.cc, known_ways_base.cc, known_ways_dequantised.cc,
-// known_ways_integer_lstm.cc.
+// known_ways_integer_lstm.cc, known_ways_steps.cc.
 // Nothing here decides whether one is true.
 #ifndef PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_
 #define PLUMB_CHECK_CAUSE_KNOWN_WAYS_H_

@@ -237,6 +237,10 @@ void ProposeForRecurrent(const ProposalContext& c, Proposals* proposals) {
     for (const auto& hybrid : {HybridRecurrent(), AsymmetricHybridRecurrent()}) {
       Proposal proposal{"with its input rounded to int8, per row", "f32", c.layer, hybrid, "narrow"};
       proposal.narrow = "its input rounded to int8, per row";
+      for (size_t m = 0; m < c.group.members.size(); ++m) {  // the other direction
+        if (m != c.member && c.group.members[m]->kind == kind)
+          proposal.changes.push_back({static_cast<int>(m), hybrid, nullptr, nullptr});
+      }
       proposals->push_back(std::move(proposal));
     }
   }

@@ -35,6 +35,8 @@ void ProposeForMoved(const ProposalContext& context, Proposals* proposals);
 // Those of layers that choose (known_ways_choice.cc), of recurrent layers (known_ways_recurrent.cc).
 void ProposeForChoices(const ProposalContext& context, Proposals* proposals);
 void ProposeForRecurrent(const ProposalContext& context, Proposals* proposals);
+// Those of recurrent layers that stand step by step in the graph (known_ways_steps.cc).
+void ProposeForSteps(const ProposalContext& context, Proposals* proposals);
 // Those of LSTMs of integers (known_ways_integer_lstm.cc).
 void ProposeForIntegerLstm(const ProposalContext& context, Proposals* proposals);
 // Those of windows that lie a pixel elsewhere (known_ways_windows.cc).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "op/activation.h"
 #include "op/convolution.h"
@@ -187,6 +188,8 @@ struct Tail {
   double gain = 1;
   const Layer* norm = nullptr;  // whose scales the gain is, besides
   double low = -INFINITY, high = INFINITY;
+  size_t moved = 0;             // the first of the members at the end that only move the values; 0: none
+  std::vector<int64_t> places;  // then of each output: where the product has it
 };
 
 // Steps of one size; integers at the ends may stand for what lies beyond.
@@ -221,10 +224,30 @@ Tail TailOf(const LayerGroup& group, size_t member, const BlobTable& blobs) {
         tail.low = static_cast<double>(limits.a), tail.high = static_cast<double>(limits.b);
         break;
       }
+      case OpKind::kPermute:
+        if (tail.moved == 0) tail.moved = m;
+        break;
       default: tail.known = false;
     }
+    if (tail.moved != 0 && layer.kind != OpKind::kPermute) tail.known = false;
   }
   return tail;
+}
+
+// What becomes of the numbers 0, 1 ... behind the members at the end.
+Result<std::vector<int64_t>> PlacesBehind(const ReplayedStep& step, size_t moved) {
+  const Layer& first = *step.group.members[moved];
+  LayerGroup end;
+  end.members.assign(step.group.members.begin() + static_cast<int64_t>(moved), step.group.members.end());
+  end.inputs = {{0, 0, first.inputs[0]}};
+  end.outputs = {{static_cast<int>(end.members.size()) - 1, 0, step.group.outputs[0].blob}};
+  PLUMB_ASSIGN_OR_RETURN(Tensor numbers, Tensor::Create(DType::kF64, step.blobs.at(first.inputs[0]).shape));
+  for (int64_t i = 0; i < numbers.NumElements(); ++i) numbers.data<double>()[i] = static_cast<double>(i);
+  PLUMB_ASSIGN_OR_RETURN(const ReplayResult moves, ReplayValues(end, {numbers}, step.blobs));
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < moves.values[0].NumElements(); ++i)
+    places.push_back(static_cast<int64_t>(moves.values[0].ValueAt(i)));
+  return places;
 }
 
 std::vector<int64_t> EvenPlaces(int64_t count, int64_t outputs) {
@@ -267,18 +290,20 @@ std::vector<SampleSum> SampleFrom(const ReplayedStep& step, size_t member, const
   for (const int64_t output : outputs) {
     if (static_cast<int64_t>(sums.size()) == kSample) break;
     if (!is_left(step.device[0].ValueAt(output)) || !is_left(step.replay.values[0].ValueAt(output))) continue;
+    const int64_t place = tail.places.empty() ? output : tail.places[static_cast<size_t>(output)];
     if (convolution.ok()) {
-      sums.push_back(ConvolutionSum(layer, *convolution, input, output));
+      sums.push_back(ConvolutionSum(layer, *convolution, input, place));
     } else if (deconvolution.ok()) {
-      sums.push_back(DeconvolutionSum(layer, *deconvolution, input, output));
+      sums.push_back(DeconvolutionSum(layer, *deconvolution, input, place));
     } else if (layer.kind == OpKind::kInnerProduct) {
       const int64_t n = ParamOf<InnerProductParam>(layer).num_output;
-      sums.push_back(MatrixSum(layer, input, layer.Resource("weight")->NumElements() / n, n, true, output));
+      sums.push_back(MatrixSum(layer, input, layer.Resource("weight")->NumElements() / n, n, true, place));
     } else if (multiplies) {
-      sums.push_back(MatrixSum(layer, input, weight[0], weight[1], false, output));
+      sums.push_back(MatrixSum(layer, input, weight[0], weight[1], false, place));
     } else {
       break;
     }
+    sums.back().output = output;
     sums.back().gain = tail.gain;
     if (tail.norm == nullptr) continue;
     const Tensor& scale = *tail.norm->Resource("scale");
@@ -298,9 +323,16 @@ std::vector<SampleSum> SampleOf(const ReplayedStep& step) {
 namespace {
 
 ProductSample SampleBehind(const ReplayedStep& step, size_t member, bool worst) {
-  const Tail tail = TailOf(step.group, member, step.blobs);
+  Tail tail = TailOf(step.group, member, step.blobs);
   const auto product = step.blobs.find(step.group.members[member]->outputs[0]);
-  if (!tail.known || product == step.blobs.end() || product->second.shape != step.device[0].shape()) return {};
+  if (!tail.known || product == step.blobs.end()) return {};
+  if (tail.moved != 0) {
+    auto places = PlacesBehind(step, tail.moved);
+    if (!places.ok() || static_cast<int64_t>(places->size()) != product->second.shape.NumElements()) return {};
+    tail.places = std::move(places).value();
+  } else if (product->second.shape != step.device[0].shape()) {
+    return {};
+  }
   const int64_t tries = (std::isinf(tail.low) ? 1 : 4) * kSample;
   ProductSample sample{MovedInput(step, member), {}};
   sample.sums = SampleFrom(step, member, sample.input, tail,

@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "check/numbers/arithmetic.h"
+#include "op/matmul.h"
 
 namespace plumb {
 namespace {
@@ -54,6 +56,62 @@ std::string OtherTypeOf(const LayerGroup& group) {
   return "Gather";
 }
 
+// `count` values, `apart` from one another, that are whole numbers of one step, 127 at most.
+bool AreSteps(const Tensor& values, int64_t first, int64_t count, int64_t apart) {
+  constexpr double kOff = 1e-3;  // of a step
+  double most = 0;
+  for (int64_t i = 0; i < count; ++i) most = std::max(most, std::fabs(values.ValueAt(first + i * apart)));
+  const auto fits = [&](int64_t steps) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double whole = values.ValueAt(first + i * apart) * static_cast<double>(steps) / most;
+      if (!(std::fabs(whole - std::round(whole)) < kOff)) return false;
+    }
+    return true;
+  };
+  int64_t steps = 127;
+  while (steps > 0 && most > 0 && !fits(steps)) --steps;
+  return steps > 0;
+}
+
+// Weights of int8, with a scale for each output; columns: outputs stand in the last dim, else in front of rows.
+bool AreBytes(const Tensor& weights, int64_t outputs, bool columns) {
+  constexpr int64_t kTelling = 4;  // terms: fewer say nothing
+  const int64_t length = outputs > 0 ? weights.NumElements() / outputs : 0;
+  if (!IsFloat(weights.dtype()) || length < kTelling || length * outputs != weights.NumElements()) return false;
+  for (int64_t i = 0; i < outputs; ++i) {
+    if (!AreSteps(weights, columns ? i : i * length, length, columns ? outputs : 1)) return false;
+  }
+  return true;
+}
+
+// The weights of all products and recurrent layers of the step.
+bool WeightsAreBytes(const StepRecord& record) {
+  int seen = 0;
+  for (const Layer* member : record.group.members) {
+    const Tensor* weight = IsProduct(*member) ? member->Resource("weight") : nullptr;
+    if (weight == nullptr) continue;
+    const bool columns = member->kind == OpKind::kMatMul && ParamOf<MatMulParam>(*member).weight_position == 1;
+    const int last = std::max(0, weight->shape().rank() - 1);
+    if (!AreBytes(*weight, weight->shape().DimOrOne(columns ? last : 0), columns)) return false;
+    ++seen;
+  }
+  for (size_t i = 0; i < record.group.inputs.size(); ++i) {
+    const LayerGroup::Port& port = record.group.inputs[i];
+    if (port.member < 0 || i >= record.info.inputs.size() || !record.info.inputs[i].constant) continue;
+    const Layer& member = *record.group.members[static_cast<size_t>(port.member)];
+    const bool recurrent = member.kind == OpKind::kPlumbLSTM || member.kind == OpKind::kPlumbRNN;
+    if (recurrent ? port.slot != 1 && port.slot != 2 : port.slot != 1 || !IsProduct(member)) continue;
+    const Shape& shape = record.inputs[i].shape();
+    if (shape.rank() == 0) return false;
+    const int64_t last = shape.DimOrOne(shape.rank() - 1);
+    if (!AreBytes(record.inputs[i], recurrent ? record.inputs[i].NumElements() / std::max<int64_t>(1, last) : last,
+                  !recurrent))
+      return false;
+    ++seen;
+  }
+  return seen > 0;
+}
+
 bool IsHalf(const std::string& kind) { return EndsWith(kind, " f16") || EndsWith(kind, " bf16"); }
 
 bool IsOff(const LayerReport& layer) { return layer.verdict == Verdict::kWrong || layer.verdict == Verdict::kGrey; }
@@ -73,7 +131,7 @@ void NarrowProducts::Note(const StepRecord& record, size_t position) {
   of_type.possible.insert(position);
   if (record.narrow.empty()) return;
   Explained& explained = of_type.explained[position];
-  explained = {record.narrow, record.as_narrow};
+  explained = {record.narrow, record.as_narrow, WeightsAreBytes(record)};
   if (!explained.layer.has_value()) return;
   explained.layer->step = record.report.step;
   explained.layer->device_seconds = record.report.device_seconds;
@@ -99,10 +157,14 @@ void NarrowProducts::Settle(RunReport* run) const {
   std::vector<ComputedAs> computed;
   std::map<size_t, const LayerReport*> settled;
   for (const auto& [type, of_type] : operators_) {
-    std::map<std::string, int> kinds;
-    for (const auto& [position, layer] : of_type.explained) ++kinds[KindOf(layer.narrow)];
+    std::map<std::string, int> kinds, of_bytes;
+    for (const auto& [position, layer] : of_type.explained) {
+      ++kinds[KindOf(layer.narrow)];
+      of_bytes[KindOf(layer.narrow)] += layer.of_bytes;
+    }
     for (const auto& [kind, count] : kinds) {
-      const bool declared = declared_ || (half_ && IsHalf(kind));
+      const bool rounds = kind.rfind("its input rounded to int8", 0) == 0 && of_bytes[kind] == count;
+      const bool declared = declared_ || (half_ && IsHalf(kind)) || rounds;
       if (!declared && 2 * count <= static_cast<int>(of_type.possible.size())) continue;
       explained += count;
       enough = enough || declared;

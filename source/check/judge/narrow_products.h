@@ -2,7 +2,8 @@
 // NarrowProducts: sums of products of fewer bits (weights of int8 or f16, operands rounded as the network runs) in a
 // subject that is fp32 otherwise, as runtimes keep weights alone (MNN's weightQuantBits, LiteRT's weight-only and
 // dynamic-range models, ncnn's f16 storage). The causes of what is beyond fp32 say how; where they say the same of most
-// layers of an operator that is how the subject computes, and a layer that differs from its like stays wrong.
+// layers of an operator that is how the subject computes, and a layer that differs from its like stays wrong. A product
+// of floats with weights that are int8 in the model itself is made to round what it reads: it needs no others.
 #ifndef PLUMB_CHECK_JUDGE_NARROW_PRODUCTS_H_
 #define PLUMB_CHECK_JUDGE_NARROW_PRODUCTS_H_
 
@@ -36,6 +37,7 @@ class NarrowProducts {
   struct Explained {
     std::string narrow;
     std::optional<LayerReport> layer;  // none: something else is wrong with it, too
+    bool of_bytes = false;             // its weights are int8 in the model
   };
   struct OfOperator {
     std::set<size_t> possible;  // positions

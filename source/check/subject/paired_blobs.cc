@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "check/integer/integer_rules.h"
 #include "check/numbers/int8.h"
 #include "check/numbers/telling.h"
 #include "check/subject/activated.h"
@@ -344,8 +345,9 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
                                      [](const Layer& layer) { return layer.kind == OpKind::kPlumbQuantizeLinear; });
   maybe_int8_ = of_quantised_copy_ || (!quantises && on_grid >= 2 && 4 * on_grid >= 3 * telling);
   const bool told = last + first == 0 && declared > 0;  // by the dump alone
-  as_declared_ = !graph.file_axes.empty() && options.layout != "NCHW";
-  nhwc_ = graph.file_axes.empty() && (options.layout.empty() ? last > first || told : options.layout == "NHWC");
+  const bool own_order = IsOfTflite(graph) || !graph.file_axes.empty();
+  as_declared_ = own_order && options.layout != "NCHW";
+  nhwc_ = !own_order && (options.layout.empty() ? last > first || told : options.layout == "NHWC");
   const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
   if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));
   for (const std::string& blob : constants_) {  // whose layout may be any
