@@ -23,9 +23,11 @@ std::string Text(const AlignedTensor& tensor, const std::string& framework) {
 
 std::string Text(const AlignedLayer& layer, const std::string& framework) {
   std::string nodes;
-  for (const std::string& node : layer.nodes) nodes += (nodes.empty() ? "" : ", ") + node;
-  return PrintableLine(fmt::format("layer {} '{}' ({}, {}, node {}) tensor '{}' {}", layer.index, layer.name,
-                                   layer.type, layer.kernel, nodes, layer.tensor.name, Text(layer.tensor, framework)));
+  for (const std::string& node : layer.nodes) {
+    if (node != layer.name) nodes += (nodes.empty() ? ", node " : ", ") + node;
+  }
+  return PrintableLine(fmt::format("layer {} '{}' ({}, {}{}) tensor '{}' {}", layer.index, layer.name, layer.type,
+                                   layer.kernel, nodes, layer.tensor.name, Text(layer.tensor, framework)));
 }
 
 void PrintDevice(const AlignedDevice& device, const std::string& framework, bool all) {
@@ -44,18 +46,40 @@ void PrintDevice(const AlignedDevice& device, const std::string& framework, bool
         Text(device.layers[static_cast<size_t>(device.first_different)], framework));
 }
 
+// Of integers: what a whole run cannot show, for each runtime rounds in its own way.
+void PrintSteps(const AlignReport& report) {
+  for (const RunReport& run : report.steps) {
+    const bool original = &run == &report.steps.front();
+    const std::string whose =
+        original ? report.framework + "'s tensors, each step on its own inputs" : run.device + ", beside the reference";
+    Print("align   step by step: {}: {} aligned, {} grey, {} wrong of {} steps\n", whose, run.Count(Verdict::kAligned),
+          run.Count(Verdict::kGrey), run.Count(Verdict::kWrong), run.layers.size());
+    for (const std::string& note : run.notes) {
+      if (note.rfind("quantised tensors", 0) == 0 || note.rfind("computed as", 0) == 0)
+        Print("  {}\n", PrintableLine(note));
+    }
+    if (run.first_wrong >= 0) {
+      const LayerReport& layer = run.layers[static_cast<size_t>(run.first_wrong)];
+      Print("  the first step that is wrong: layer {} '{}': {}\n", layer.step.index, Printable(layer.step.name),
+            PrintableLine(layer.reason));
+    }
+  }
+}
+
 // What the last line rests on.
 struct Proved {
   int generated = 0, given = 0;  // inputs
   size_t outputs = 0, layers = 0;
   int64_t values = 0;  // of the outputs, per input and device
   double worst = 0;    // the largest difference of an output, as a part of its largest value
+  size_t steps = 0;    // that were judged one by one
 
   void Add(const AlignReport& report, bool is_generated) {
     ++(is_generated ? generated : given);
     const AlignedDevice& first = report.devices.front();
     outputs = first.outputs.size();
     layers = std::max(layers, first.layers.size());
+    if (!report.steps.empty()) steps = std::max(steps, report.steps.front().layers.size());
     values = 0;
     for (const AlignedTensor& output : first.outputs) values += output.shape.NumElements();
     for (const AlignedDevice& device : report.devices) {
@@ -68,7 +92,9 @@ struct Proved {
                      : generated == 1 ? fmt::format("1 generated input (seed {})", seed)
                                       : fmt::format("{} generated inputs (seeds {} to {})", generated, seed,
                                                     seed + static_cast<uint64_t>(generated) - 1);
-    const std::string tensors = layers == 0 ? "" : fmt::format(" and {} tensors of layers", layers);
+    const std::string tensors = steps > 0     ? fmt::format(" and {} steps, one by one,", steps)
+                                : layers == 0 ? ""
+                                              : fmt::format(" and {} tensors of layers", layers);
     return fmt::format(
         "{} output{} ({} values){} on {}, the largest difference of an output {:.1e} of its largest value", outputs,
         outputs == 1 ? "" : "s", values, tensors, on, worst);
@@ -126,6 +152,7 @@ Result<int> AlignAndPrint(const AlignArguments& o, const std::string& original, 
     if (k == 0)
       Print("align   original: {}; tolerance {:g} of a tensor's largest value\n", report.original, o.tolerance);
     for (const AlignedDevice& device : report.devices) PrintDevice(device, report.framework, options.every_layer);
+    PrintSteps(report);
     equal = equal && report.equal;
     framework = report.framework;
     proved.Add(report, inputs.generated);

@@ -11,6 +11,8 @@
 //
 // Equal is what differs by at most a share (AlignOptions::tolerance) of the tensor's largest value: this knows no
 // rounding error to be expected, as a check does (plumb/check.h), and finds other weights, layouts and operators.
+// Runtimes round integers in their own ways. Where these, or floats behind integer weights, differ by more, Align
+// judges each step of the original on the original's own inputs, as a check does: equal is what is aligned there.
 // Threading: free functions; each call prepares its own networks.
 #ifndef PLUMB_ALIGN_H_
 #define PLUMB_ALIGN_H_
@@ -69,6 +71,9 @@ struct AlignReport {
   std::string framework;  // GoldenRun::framework()
   std::vector<AlignedDevice> devices;
   bool equal = true;
+  // Where a device is not equal and the network has integers, or the original rounded its inputs to some: the
+  // original's steps, as the graph says them, and each device but NAIVE. `equal` is whether all are aligned.
+  std::vector<RunReport> steps;
 };
 
 // Runs the original, an .onnx in ONNX Runtime or a .tflite in LiteRT (GoldenRun::Of, whose errors it has), and the

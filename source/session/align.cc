@@ -3,10 +3,15 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "check/core/metrics.h"
 #include "graph/file_order.h"
+#include "op/core/op.h"
 #include "plumb/inputs.h"
 #include "plumb/plumb.h"
+#include "session/foreign.h"
+#include "session/foreign_judge.h"
 
 namespace plumb {
 namespace {
@@ -68,6 +73,60 @@ Result<std::unique_ptr<Network>> Prepare(const std::shared_ptr<const Graph>& gra
   return CreateNetwork(graph, device, options);
 }
 
+// The original's run, each step on its own inputs. Which integers its weights were is in the original alone.
+Result<RunReport> JudgeOriginal(const std::string& original, const Graph& graph,
+                                const std::map<std::string, Tensor>& inputs, const std::string& folder,
+                                const GoldenOptions& golden) {
+  ImportRecord record;
+  LoadOptions load;
+  load.evaluator = ReferenceEvaluator();
+  load.record = &record;
+  load.input_values = golden.constants;
+  load.signature = golden.signature;
+  for (const auto& [name, value] : inputs) load.open_shapes[name] = value.shape();
+  PLUMB_RETURN_IF_ERROR(LoadModel(original, load).status());
+  PairingOptions pairing;
+  if (!graph.file_axes.empty()) pairing.layout = "NHWC";
+  Foreign foreign(pairing, false);
+  PLUMB_RETURN_IF_ERROR(foreign.OpenGolden({folder, {}}));
+  PLUMB_ASSIGN_OR_RETURN(const BlobTable blobs, InferShapes(graph));
+  PLUMB_RETURN_IF_ERROR(foreign.Pair(graph, blobs, {}));
+  CheckOptions check;
+  check.record = &record;
+  check.inherited = false;
+  return JudgeForeign("original", graph, *foreign.golden(), inputs, std::nullopt, std::move(check));
+}
+
+Result<RunReport> JudgeDevice(const std::shared_ptr<const Graph>& graph, const std::string& device,
+                              const std::map<std::string, Tensor>& inputs) {
+  PLUMB_ASSIGN_OR_RETURN(const auto network, Prepare(graph, device, false));
+  CheckOptions options;
+  options.causes = options.inherited = false;
+  Checker checker(options);
+  PLUMB_RETURN_IF_ERROR(checker.Attach(network.get(), inputs));
+  PLUMB_RETURN_IF_ERROR(RunNetwork(network.get(), inputs).status());
+  return checker.Finish();
+}
+
+bool HasIntegers(const Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(),
+                     [](const Layer& layer) { return layer.kind == OpKind::kPlumbQuantizeLinear; });
+}
+
+// Each runtime rounds integers in its own way, so that later layers differ though every step is right.
+Status JudgeSteps(const std::shared_ptr<const Graph>& graph, const std::map<std::string, Tensor>& inputs,
+                  RunReport original, AlignReport* report) {
+  report->steps.push_back(std::move(original));
+  for (const AlignedDevice& device : report->devices) {
+    if (device.device == "NAIVE" || device.equal) continue;
+    PLUMB_ASSIGN_OR_RETURN(RunReport judged, JudgeDevice(graph, device.device, inputs));
+    report->steps.push_back(std::move(judged));
+  }
+  report->equal = std::all_of(report->steps.begin(), report->steps.end(),
+                              [](const RunReport& run) { return run.verdict == Verdict::kAligned; });
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<AlignedDevice> AlignDevice(const std::shared_ptr<const Graph>& graph, const std::string& device,
@@ -105,6 +164,10 @@ Result<AlignReport> Align(const std::string& original, const std::shared_ptr<con
     report.equal = report.equal && aligned.equal;
     report.devices.push_back(std::move(aligned));
   }
+  if (report.equal) return report;
+  PLUMB_ASSIGN_OR_RETURN(RunReport steps, JudgeOriginal(original, *graph, inputs, run.folder(), golden_options));
+  if (HasIntegers(*graph) || !steps.computed_as.empty())
+    PLUMB_RETURN_IF_ERROR(JudgeSteps(graph, inputs, std::move(steps), &report));
   return report;
 }
 

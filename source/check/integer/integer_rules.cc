@@ -114,7 +114,10 @@ bool IsOfTflite(const Graph& graph) {
 MadeFor MadeForOf(const Scene& scene) {
   const ModelFormat* format = FindModelFormat(scene.graph->source);
   const std::string type = format == nullptr ? "" : format->type;
-  if (scene.description.find(", dump of ncnn ") != std::string::npos) return MadeFor::kNcnn;
+  const auto is_of = [&](const char* words) { return scene.description.find(words) != std::string::npos; };
+  if (is_of(", dump of ncnn ")) return MadeFor::kNcnn;
+  if (type == "TNN" && is_of(", dump of litert ")) return MadeFor::kLiteRt;  // what was converted
+  if (type == "TNN" && is_of(", dump of onnxruntime ")) return MadeFor::kOnnxRuntime;
   return type == "TFLITE" ? MadeFor::kLiteRt : type == "TNN" ? MadeFor::kTnn : MadeFor::kOnnxRuntime;
 }
 
