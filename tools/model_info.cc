@@ -288,7 +288,9 @@ std::string ToJson(const Info& info) {
   json["model"] = info.graph->source;
   json["inputs"] = nlohmann::ordered_json::array();
   for (const GraphInput& input : info.graph->inputs) {
-    json["inputs"].push_back({{"name", input.name}, {"dtype", DTypeName(input.dtype)}, {"shape", input.shape.dims()}});
+    json["inputs"].push_back({{"name", input.name},
+                              {"dtype", DTypeName(info.graph->ModelDType(input.name, input.dtype))},
+                              {"shape", input.shape.dims()}});
     const auto declared = info.declared.find(input.name);
     if (declared != info.declared.end()) json["inputs"].back()["declared"] = declared->second;
     const GeneratedRange& range = info.ranges.at(input.name);
@@ -343,7 +345,8 @@ void PrintHead(const ModelOptions& options, const Info& info) {
   for (const GraphInput& input : info.graph->inputs) {
     const auto declared = info.declared.find(input.name);
     const std::string open = declared == info.declared.end() ? "" : declared->second + ", here ";
-    Print("input   {} {} {}{}\n", Printable(input.name), DTypeName(input.dtype), open, input.shape.ToString());
+    Print("input   {} {} {}{}\n", Printable(input.name), DTypeName(info.graph->ModelDType(input.name, input.dtype)),
+          open, input.shape.ToString());
   }
   for (const std::string& line : options.constants.Lines()) Print("input   {}\n", PrintableLine(line));
   std::string devices;
@@ -364,7 +367,7 @@ std::string GridText(const ModelTensor& tensor) {
 Status PrintTensors(const std::string& path) {
   PLUMB_ASSIGN_OR_RETURN(const std::vector<ModelTensor> tensors, ModelTensors(path));
   const bool several = !tensors.empty() && tensors.back().graph > 0;
-  TextTable table({{"index"}, {"tensor", 0, false, true}, {"type"}, {"shape"}, {"scale, zero point"}, {"buffer", 1}});
+  TextTable table({{"index"}, {"tensor", 0, false, true}, {"type"}, {"shape"}, {"scale, zero point"}, {"buffer"}});
   for (const ModelTensor& tensor : tensors) {
     const std::string index = several ? fmt::format("{}:{}", tensor.graph, tensor.index) : std::to_string(tensor.index);
     const std::string held = tensor.bytes == 0 ? "" : fmt::format(" ({} bytes)", tensor.bytes);

@@ -264,7 +264,8 @@ Result<NetworkInputs> ReadPlainValues(const std::string& path, const Graph& grap
     Result<Tensor> values = ParsePlainValues(text, info.dtype, info.shape);
     if (!values.ok()) return values.status().AddContext(fmt::format("file '{}': network input '{}'", path, input.name));
     inputs.values[input.name] = std::move(*values);
-    inputs.lines.push_back(fmt::format("{} {} {}: {}", input.name, DTypeName(info.dtype), info.shape.ToString(), path));
+    inputs.lines.push_back(fmt::format("{} {} {}: {}", input.name, DTypeName(graph.ModelDType(input.name, info.dtype)),
+                                       info.shape.ToString(), path));
   }
   return inputs;
 }

@@ -266,7 +266,8 @@ class Collector {
     if (!result.values.emplace(name, tensor).second) {
       return Status::InvalidArgument(fmt::format("network input '{}' is given twice", name));
     }
-    result.lines.push_back(fmt::format("{} {} {}: {}", name, DTypeName(info.dtype), info.shape.ToString(), origin));
+    result.lines.push_back(fmt::format("{} {} {}: {}", name, DTypeName(graph_.ModelDType(name, info.dtype)),
+                                       info.shape.ToString(), origin));
     return Status::Ok();
   }
 
@@ -390,7 +391,8 @@ Result<NetworkInputs> PrepareInputs(const InputOptions& options, const Graph& gr
                            RangeFor(input, asked, found == ranges.end() ? nullptr : &found->second));
     PLUMB_ASSIGN_OR_RETURN(result.values[input.name],
                            RandomInput(input.name, info.dtype, info.shape, options.seed, from.range));
-    result.lines.push_back(fmt::format("{} {} {}: {}", input.name, DTypeName(info.dtype), info.shape.ToString(),
+    result.lines.push_back(fmt::format("{} {} {}: {}", input.name, DTypeName(graph.ModelDType(input.name, info.dtype)),
+                                       info.shape.ToString(),
                                        DescribeRandomInput(info.dtype, options.seed, from.range, from.why)));
     result.generated = true;
   }

@@ -73,8 +73,12 @@ ImportResult Importer::Run() {
   if (options_.file_nodes != nullptr) FillFileNodes(options_.file_nodes);
   result.graph.source = model_.source;
   result.graph.weights_source = model_.source;
-  notes_.push_back(fmt::format("imported {} {} nodes as {} layers: {} folded away, {} decomposed", nodes_,
-                               model_.format, result.graph.layers.size(), folded_, decomposed_));
+  // Of another format: its own operators, and the nodes that they were written as.
+  const std::string read = model_.format == "ONNX" ? fmt::format("{} ONNX nodes", nodes_)
+                                                   : fmt::format("{} {} operators ({} nodes)", model_.file_nodes.size(),
+                                                                 model_.format, nodes_);
+  notes_.push_back(fmt::format("imported {} as {} layers: {} folded away, {} decomposed", read,
+                               result.graph.layers.size(), folded_, decomposed_));
   for (const auto& [change, count] : changes_) notes_.push_back(fmt::format("{} ({})", change, count));
   result.graph.notes = notes_;
   return result;

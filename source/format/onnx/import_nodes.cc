@@ -129,6 +129,11 @@ Result<std::vector<const NodeIr*>> Importer::Sorted(const std::vector<NodeIr>& n
 std::string Importer::NodeName(const NodeIr& node, const Scope& scope) const { return scope.prefix + NameOf(node); }
 
 std::string Importer::Frame(const NodeIr& node, const Scope& scope) const {
+  if (model_.format != "ONNX") {
+    const auto place = static_cast<size_t>(node.file_node);  // -1: in an inner graph
+    const std::string& type = place < model_.file_nodes.size() ? model_.file_nodes[place].type : node.op_type;
+    return fmt::format("node '{}' ({})", Printable(NodeName(node, scope)), Printable(type));
+  }
   const auto opset = scope.opsets->find(node.domain);
   const std::string type = (node.domain.empty() ? "" : node.domain + ".") + node.op_type;
   return fmt::format("node '{}' ({}, opset {})", Printable(NodeName(node, scope)), Printable(type),
