@@ -8,6 +8,7 @@
 #include "check/cause/accumulator.h"
 #include "check/cause/signature.h"
 #include "check/core/axis_words.h"
+#include "check/integer/integer_faults.h"
 #include "check/numbers/arithmetic.h"
 #include "op/recurrent.h"
 
@@ -26,8 +27,10 @@ std::optional<Answer> HintEarlierTensor(const Question& q) {
 std::optional<Answer> HintDifference(const Question& q) {
   const ReplayResult& replay = q.record.replay;
   const bool wide = q.record.info.outputs[q.output].stored == DType::kF32;
-  std::string text = DescribeDifference(q.record.device[q.output], replay.values[q.output],
-                                        !replay.tau.empty() && wide ? &replay.tau[q.output] : nullptr);
+  const bool exact = wide || !IsFloat(q.record.device[q.output].dtype());
+  const bool known = exact && q.output < replay.tau.size() && replay.tau[q.output].dtype() == DType::kF64;
+  std::string text =
+      DescribeDifference(q.record.device[q.output], replay.values[q.output], known ? &replay.tau[q.output] : nullptr);
   const bool few_bits = text.rfind("every value is a", 0) == 0 || text.rfind("every value has", 0) == 0;
   if (!wide && few_bits) return std::nullopt;  // as all of the subject's are
   return TextOf(InOwnAxes(q.record, q.output, std::move(text)));
@@ -46,6 +49,14 @@ bool OnlyFlips(const StepRecord& record) {
     }
   }
   return true;
+}
+
+// Integers of which too few differ, by too little.
+bool TellNothing(const StepRecord& record) {
+  for (size_t o = 0; o < record.device.size(); ++o) {
+    if (TellOfFault(record, o)) return false;
+  }
+  return !record.device.empty();
 }
 
 void Append(const std::string& text, std::string* reason) { *reason += (reason->empty() ? "" : "; ") + text; }
@@ -167,6 +178,7 @@ bool Explainers::NameCause(StepRecord* record) {
 
   const bool every = OnlyFlips(*record);  // of one layer: costs little, and decides whether it is wrong
   if (!record->may_be_explained() || (!every && ++causes_sought_ > kMaxOfOneCause)) return false;
+  if (!every && TellNothing(*record)) return true;
   bool all = true;
   for (const Explainer& explainer : AllExplainers()) {
     if (explainer.says != Says::kCause) continue;

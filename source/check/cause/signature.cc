@@ -270,8 +270,9 @@ std::string Overflow(const Tensor& device, const Tensor& reference) {
 }  // namespace
 
 std::string DescribeDifference(const Tensor& device, const Tensor& reference, const Tensor* tau) {
-  if (!IsFloat(device.dtype()) || device.NumElements() == 0 || device.NumElements() > kMaxElements) return "";
-  const std::string overflow = Overflow(device, reference);
+  if (device.NumElements() == 0 || device.NumElements() > kMaxElements) return "";
+  const bool integers = !IsFloat(device.dtype());
+  const std::string overflow = integers ? "" : Overflow(device, reference);
   if (!overflow.empty()) return overflow;
   WrongOutput pair{device.shape(), {}, {}, 0, 0, {}, 0};
   for (int64_t i = 0; i < device.NumElements(); ++i) {
@@ -291,8 +292,13 @@ std::string DescribeDifference(const Tensor& device, const Tensor& reference, co
     const std::string text = moved ? look(pair) : "";
     if (!text.empty()) return text;
   }
-  for (const auto look : {Constant, Limited, Few, Tail, Border, Place, Factor, Offset, PerChannel, Narrow,
-                          DescribeReordered, Lane, Some}) {
+  using Look = std::string (*)(const WrongOutput&);
+  static const auto* of_floats = new std::vector<Look>{
+      Constant, Limited, Few, Tail, Border, Place, Factor, Offset, PerChannel, Narrow, DescribeReordered, Lane, Some};
+  // A factor would be one of the zero point, too.
+  static const auto* of_integers =
+      new std::vector<Look>{Constant, Limited, Few, Tail, Border, Place, Offset, DescribeReordered, Lane, Some};
+  for (const Look look : integers ? *of_integers : *of_floats) {
     const std::string text = look(pair);
     if (!text.empty()) return text;
   }

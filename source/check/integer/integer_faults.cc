@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "check/integer/cut_group.h"
 #include "check/integer/integer_rules.h"
@@ -18,6 +19,7 @@
 namespace plumb {
 namespace {
 
+constexpr size_t kOneOf = 50;                  // integers may be another kernel's
 constexpr int64_t kMostForAllRules = 1 << 16;  // integers; beyond, a fault is tried by two rules
 
 // One quantised tensor that follows no rule.
@@ -35,6 +37,8 @@ class Naming {
     if (device_.empty()) return "";
     const CutGroup part = PartThatMakes(scene_, record_, blob_);
     const auto reals = Reals(part);
+    if (reals.has_value() && IsOneInteger(*reals))
+      return fmt::format("computed with {} everywhere; the graph says other integers", device_[0]);
     if (reals.has_value()) TryReals(*reals);
     if (off_ > 0) TrySteps(part);
     if (best_.empty() || !Explains()) {
@@ -44,10 +48,15 @@ class Naming {
     return fmt::format("computed {}", best_);
   }
 
+  // None where a rule explains nearly all: its factor may have few bits.
   std::string NameFactor() const {
-    const auto reals = device_.empty() ? std::nullopt : Reals(PartThatMakes(scene_, record_, blob_));
+    if (device_.empty()) return "";
+    const CutGroup part = PartThatMakes(scene_, record_, blob_);
+    const auto reals = Reals(part);
     const std::string factor = reals.has_value() ? NameRealFactor(*reals, device_) : "";
-    return factor.empty() ? "" : fmt::format("computed {}; the graph says as it is", factor);
+    const auto step = ReadIntegerStep(scene_, part.group, part.inputs, blob_);
+    const bool by_rule = step.ok() && OffByRules(*step) * kOneOf <= device_.size();
+    return factor.empty() || by_rule ? "" : fmt::format("computed {}; the graph says as it is", factor);
   }
 
  private:
@@ -100,16 +109,25 @@ class Naming {
     best_ = words;
   }
 
-  // By each rule, behind the tail.
+  // What became of the integers of one of the rules, behind the tail.
   std::string NameMovedOf(const IntegerStep& step) const {
+    std::vector<Tensor> rights;
     std::vector<int64_t> integers(static_cast<size_t>(step.shape.NumElements()));
     for (const IntegerRule& rule : AllIntegerRules(runtime_)) {
       if (rule.form != step.form || !rule.replay(step, &integers)) continue;
-      const auto behind = BehindTail(step, *scene_.blobs, integers);
-      if (!behind.ok()) continue;
-      const int64_t* right = behind->data<int64_t>();
-      const std::string words = NameMoved(behind->shape(), {right, right + behind->NumElements()}, step.zero, device_);
-      if (!words.empty()) return words;
+      auto behind = BehindTail(step, *scene_.blobs, integers);
+      if (behind.ok()) rights.push_back(std::move(*behind));
+    }
+    using Namer = std::string (*)(const Shape&, const std::vector<int64_t>&, int64_t, const std::vector<int64_t>&);
+    const Namer few = [](const Shape&, const std::vector<int64_t>& right, int64_t, const std::vector<int64_t>& device) {
+      return NameFew(right, device);
+    };
+    for (const Namer name : {Namer(NameMoved), Namer(NameChannels), few}) {
+      for (const Tensor& right : rights) {
+        const int64_t* first = right.data<int64_t>();
+        const std::string words = name(right.shape(), {first, first + right.NumElements()}, step.zero, device_);
+        if (!words.empty()) return words;
+      }
     }
     return "";
   }
@@ -120,7 +138,7 @@ class Naming {
     NoteWritten(device_, &*step);
     step_ = *step;
     healthy_ = std::min(healthy_, OffByRules(*step));
-    for (const auto* faults : {&ValueFaults(), &WindowFaults(), &ProductFaults()}) {
+    for (const auto* faults : {&ValueFaults(), &OperandFaults(), &WindowFaults(), &ProductFaults()}) {
       for (const StepFault& fault : *faults) {
         IntegerStep faulty = *step;
         if (off_ == 0 || !fault.change(&faulty, *scene_.blobs)) continue;
@@ -171,9 +189,23 @@ class Naming {
       Take(off_by(fault.integer), fmt::format("{}; the graph says {}", fault.computed, fault.says));
   }
 
+  // Where several are right: every fault that leaves one is the same.
+  bool IsOneInteger(const QuantisedReals& reals) const {
+    constexpr size_t kFewest = 3;
+    if (device_.size() < kFewest ||
+        std::any_of(device_.begin(), device_.end(), [&](int64_t q) { return q != device_[0]; }))
+      return false;
+    std::set<int64_t> right;
+    for (const double v : reals.steps) {
+      right.insert(std::clamp(static_cast<int64_t>(std::nearbyint(v)) + reals.zero, reals.low, reals.high));
+      if (right.size() >= kFewest) return true;
+    }
+    return false;
+  }
+
   // All integers, or nearly all and far more than without the fault; few may be anybody's.
   bool Explains() const {
-    constexpr size_t kTimes = 8, kOneOf = 50, kFewest = 2;
+    constexpr size_t kTimes = 8, kFewest = 2;
     return off_ < healthy_ && healthy_ >= kFewest &&
            (off_ == 0 || (off_ * kTimes <= healthy_ && off_ * kOneOf <= device_.size()));
   }
@@ -190,7 +222,27 @@ class Naming {
 
 }  // namespace
 
+// The bits of saying which integers differ, and by how much.
+bool TellOfFault(const StepRecord& record, size_t output) {
+  constexpr double kFewestBits = 9;
+  const Tensor& device = record.device[output];
+  if (device.dtype() != DType::kI64 || output >= record.replay.values.size()) return true;
+  const Tensor& right = record.replay.values[output];
+  if (right.dtype() != DType::kI64 || right.shape() != device.shape()) return true;
+  double differing = 0, bits = 0;
+  for (int64_t i = 0; i < device.NumElements(); ++i) {
+    const int64_t apart = device.data<int64_t>()[i] - right.data<int64_t>()[i];
+    if (apart == 0) continue;
+    ++differing;
+    bits += std::log2(2 * std::fabs(static_cast<double>(apart)));
+  }
+  const auto all = static_cast<double>(device.NumElements());
+  const double ways = std::lgamma(all + 1) - std::lgamma(differing + 1) - std::lgamma(all - differing + 1);
+  return differing == 0 || bits + ways / std::log(2.0) >= kFewestBits;  // none: from another rule's
+}
+
 std::string NameIntegerFault(const Scene& scene, const StepRecord& record, size_t output) {
+  if (!TellOfFault(record, output)) return "";
   return Naming(scene, record, output).Name();
 }
 

@@ -25,10 +25,11 @@ struct StepFault {
 int64_t LowerByteOf(int64_t whole);
 int64_t BytesExchanged(int64_t whole);
 
-// product_faults.cc, window_faults.cc, value_faults.cc
+// product_faults.cc, window_faults.cc, value_faults.cc, operand_faults.cc
 const std::vector<StepFault>& ProductFaults();
 const std::vector<StepFault>& WindowFaults();
 const std::vector<StepFault>& ValueFaults();
+const std::vector<StepFault>& OperandFaults();
 
 // product_faults.cc: the sums of a product whose input, weights or layers behind were changed; false: unknown.
 bool SumAnew(IntegerStep* step, const BlobTable& blobs);
@@ -56,6 +57,16 @@ std::string NameRealFactor(const QuantisedReals& reals, const std::vector<int64_
 // moved_faults.cc: what became of right integers, by where they stand; "": nothing of what is known.
 std::string NameMoved(const Shape& shape, const std::vector<int64_t>& right, int64_t zero,
                       const std::vector<int64_t>& device);
+
+// A few integers are off by one.
+std::string NameFew(const std::vector<int64_t>& right, const std::vector<int64_t>& device);
+// channel_faults.cc: where only some channels are wrong, what became of them; "": nothing of what is known.
+std::string NameChannels(const Shape& shape, const std::vector<int64_t>& right, int64_t zero,
+                         const std::vector<int64_t>& device);
+
+// Whether the integers that differ tell of any fault: some hundred are tried, and one fits a few small differences by
+// chance. True of floats.
+bool TellOfFault(const StepRecord& record, size_t output);
 
 // "computed with ...; the graph says ..." of what explains the output, which no rule does, best; "": nothing does.
 std::string NameIntegerFault(const Scene& scene, const StepRecord& record, size_t output);

@@ -63,6 +63,30 @@ std::string NameExchanged(const Shape& shape, const std::vector<int64_t>& right,
   return "";
 }
 
+// The places of a tensor [n,c,h,w] in the order NHWC.
+std::vector<size_t> PlacesInNhwc(const Shape& shape) {
+  std::vector<size_t> places(static_cast<size_t>(shape.NumElements()));
+  const int64_t channels = shape[1], pixels = shape.CountFrom(2);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const int64_t image = at / (channels * pixels), channel = at / pixels % channels, pixel = at % pixels;
+    places[i] = static_cast<size_t>((image * pixels + pixel) * channels + channel);
+  }
+  return places;
+}
+
+// Values that were written, or read, in the order of the channels in front or of the channels behind.
+std::string NameOtherOrder(const Shape& shape, const std::vector<int64_t>& right, const std::vector<int64_t>& device) {
+  if (shape.rank() != 4 || shape[1] < 2 || shape.CountFrom(2) < 2) return "";
+  const std::vector<size_t> places = PlacesInNhwc(shape);
+  bool to = true, from = true;
+  for (size_t i = 0; i < places.size() && (to || from); ++i) {
+    to = to && device[i] == right[places[i]];
+    from = from && device[places[i]] == right[i];
+  }
+  return to || from ? "with its values in the other order of the axes (NCHW or NHWC); the graph says in its own" : "";
+}
+
 }  // namespace
 
 int64_t LowerByteOf(int64_t whole) { return static_cast<int8_t>(static_cast<uint64_t>(whole) & 0xff); }
@@ -93,6 +117,11 @@ std::string NameMoved(const Shape& shape, const std::vector<int64_t>& right, int
   for (const std::string& words : {NameChanged(right, zero, device), NameExchanged(shape, right, device)}) {
     if (!words.empty()) return words;
   }
+  return NameOtherOrder(shape, right, device);
+}
+
+std::string NameFew(const std::vector<int64_t>& right, const std::vector<int64_t>& device) {
+  if (right.size() != device.size()) return "";
   const size_t off = OffBy(device, [&](size_t i) { return right[i]; });
   const size_t far = OffBy(device, [&](size_t i) {
     const int64_t apart = device[i] - right[i];

@@ -76,6 +76,22 @@ bool BiasOf8Bits(IntegerStep* step, const BlobTable&) {
   });
 }
 
+template <double (*kNarrow)(double)>
+bool BiasOf16Bits(IntegerStep* step, const BlobTable&) {
+  return WithBias(step, [](const std::vector<double>& bias, Channel c) { return kNarrow(bias[c]); });
+}
+
+bool FactorsOfPowersOfTwo(IntegerStep* step, const BlobTable&) {
+  const auto rounded = [step](double scale) {
+    return std::exp2(std::nearbyint(std::log2(scale / static_cast<double>(step->scale)))) *
+           static_cast<double>(step->scale);
+  };
+  for (float& scale : step->scales) scale = static_cast<float>(rounded(static_cast<double>(scale)));
+  for (double& scale : step->exact_scales) scale = rounded(scale);
+  step->weight_scales.clear();
+  return IsProductStep(*step);
+}
+
 // Each channel's scale exchanged for another.
 template <class F>
 bool WithScales(IntegerStep* step, F scale_of) {
@@ -139,6 +155,21 @@ bool ZeroOfInputLost(IntegerStep* step, const BlobTable& blobs) {
 template <int kBy>
 bool ZeroOfInputOff(IntegerStep* step, const BlobTable& blobs) {
   return WithInput(step, blobs, [](double q) { return q - kBy; });
+}
+
+bool ZeroOfInputNegated(IntegerStep* step, const BlobTable& blobs) {
+  const auto zero = static_cast<double>(step->x.zero);
+  return zero != 0 && WithInput(step, blobs, [zero](double q) { return q + 2 * zero; });
+}
+
+// Of 8 bits, as 0 to 255 where the file says -128 to 127, or the other way.
+bool HighestBitOfInput(IntegerStep* step, const BlobTable& blobs) {
+  const Tensor& x = step->x.whole;
+  const auto zero = static_cast<double>(step->x.zero);
+  const bool is_signed = step->knows_terms && std::any_of(x.data<double>(), x.data<double>() + x.NumElements(),
+                                                          [zero](double v) { return v + zero < 0; });
+  const double half = is_signed ? 0 : 128;
+  return !step->of_16_bits() && WithInput(step, blobs, [half](double q) { return q >= half ? q - 128 : q + 128; });
 }
 
 bool OtherSignOfInput(IntegerStep* step, const BlobTable& blobs) {
@@ -248,6 +279,24 @@ bool OtherSignOfWeights(IntegerStep* step, const BlobTable& blobs) {
   });
 }
 
+bool HighestBitOfWeights(IntegerStep* step, const BlobTable& blobs) {
+  const bool is_signed = step->weight_zero <= 0;
+  const float half = is_signed ? 0 : 128;
+  return WithWeights(step, blobs, [half](const Tensor&, int64_t, float q) { return q >= half ? q - 128 : q + 128; });
+}
+
+// Of a square kernel.
+bool KernelTransposed(IntegerStep* step, const BlobTable& blobs) {
+  const Tensor* weight = step->product.Resource("weight");
+  if (weight == nullptr || weight->shape().rank() != 4 || weight->shape()[2] != weight->shape()[3]) return false;
+  const int64_t side = weight->shape()[3];
+  const auto zero = static_cast<float>(step->weight_zero);
+  return side > 1 && WithWeights(step, blobs, [&](const Tensor& w, int64_t i, float) {
+           const int64_t row = i / side % side, column = i % side;
+           return w.data<float>()[i + (column - row) * side + row - column] + zero;
+         });
+}
+
 // The weight at another place of the kernel's last two axes.
 template <bool kRows, bool kColumns>
 bool Mirrored(IntegerStep* step, const BlobTable& blobs) {
@@ -282,6 +331,18 @@ bool WeightsOfNeighbour(IntegerStep* step, const BlobTable& blobs) {
   const auto zero = static_cast<float>(step->weight_zero);
   return WithWeights(step, blobs,
                      [&](const Tensor& w, int64_t i, float) { return w.data<float>()[(i + all - each) % all] + zero; });
+}
+
+// The last input channels.
+template <int kChannels>
+bool ChannelsLost(IntegerStep* step, const BlobTable& blobs) {
+  const Tensor* weight = step->product.Resource("weight");
+  if (weight == nullptr || weight->shape().rank() < 3 || !ChannelsFirst(*step)) return false;
+  const int64_t taps = weight->shape().CountFrom(2), channels = weight->shape()[1];
+  const auto zero = static_cast<float>(step->weight_zero);
+  return channels > kChannels && WithWeights(step, blobs, [&](const Tensor&, int64_t i, float q) {
+           return i / taps % channels >= channels - kChannels ? zero : q;
+         });
 }
 
 // Of a matrix: the last terms of each sum.
@@ -329,6 +390,8 @@ const std::vector<StepFault>& ProductFaults() {
       {"with the biases of the channels in reverse", "in order", BiasInReverse},
       {"with the bias of the first channel for all", "its own", BiasOfFirst},
       {"with the lowest 8 bits of its bias", "all", BiasOf8Bits},
+      {"with a bias that saturates at 16 bits", "of 32", BiasOf16Bits<Saturated16>},
+      {"with a bias that wraps at 16 bits", "of 32", BiasOf16Bits<Wrapped16>},
       {"with the scale of the first channel for all", "its own", ScaleOfFirst},
       {"with the scale of the channel before", "its own", ScaleOfNeighbour<-1>},
       {"with the scale of the channel behind", "its own", ScaleOfNeighbour<1>},
@@ -341,10 +404,12 @@ const std::vector<StepFault>& ProductFaults() {
       {"with the zero point of the input less one", "the zero point", ZeroOfInputOff<-1>},
       {"with the zero point of the input and one more", "the zero point", ZeroOfInputOffPadded<1>},
       {"with the zero point of the input less one", "the zero point", ZeroOfInputOffPadded<-1>},
+      {"with the zero point of the input with the other sign", "its own", ZeroOfInputNegated},
       {"without the zero point of the weights", "with it", ZeroOfWeightsLost},
       {"with the zero point of the weights and one more", "the zero point", ZeroOfWeightsOff<1>},
       {"with the zero point of the weights less one", "the zero point", ZeroOfWeightsOff<-1>},
       {"with its input's bits taken with the other sign", "as they are", OtherSignOfInput},
+      {"with the highest bit of its input turned", "as it is", HighestBitOfInput},
       {"without the lowest bit of its input", "with it", LowestBitsOfInputLost<1>},
       {"without the lower byte of its input", "both bytes", LowestBitsOfInputLost<8>},
       {"without the upper byte of its input", "both bytes", BytesOfInput<LowerByteOf>},
@@ -356,12 +421,19 @@ const std::vector<StepFault>& ProductFaults() {
       {"with weights of 7 bits", "of 8", WeightsOfBits<7>},
       {"with weights of 4 bits", "of 8", WeightsOfBits<4>},
       {"with its weights' bits taken with the other sign", "as they are", OtherSignOfWeights},
+      {"with the highest bit of its weights turned", "as it is", HighestBitOfWeights},
+      {"with factors that are powers of two", "of 31 or 15 bits", FactorsOfPowersOfTwo},
       {"with the weights of the channel before", "its own", WeightsOfNeighbour},
+      {"with the kernel's height and width exchanged", "in order", KernelTransposed},
       {"with the rows of the kernel upside down", "in order", Mirrored<true, false>},
       {"with the columns of the kernel mirrored", "in order", Mirrored<false, true>},
       {"with the kernel turned by 180 degrees", "as it is", Mirrored<true, true>},
       {"without the first tap of the kernel", "all weights", TapLost<true>},
       {"without the last tap of the kernel", "all weights", TapLost<false>},
+      {"without its last input channel", "all", ChannelsLost<1>},
+      {"without its last 2 input channels", "all", ChannelsLost<2>},
+      {"without its last 3 input channels", "all", ChannelsLost<3>},
+      {"without its last 4 input channels", "all", ChannelsLost<4>},
       {"without the last 4 terms of each sum", "all terms", TermsLost<4>},
       {"without the last term of each sum", "all terms", TermsLost<1>},
   };

@@ -47,11 +47,30 @@ int64_t Wraps(const QuantisedReals& reals, double v) {
   return (off % range + range) % range + reals.low;
 }
 
+template <double (*kRound)(double)>
+int64_t AboveLowest(const QuantisedReals& reals, double v) {
+  return std::max(Limited(reals, kRound(v), reals.zero), reals.low + 1);
+}
+
+// Bytes that are read with another sign, and were not moved.
+template <double (*kRound)(double)>
+int64_t HighestBitTurned(const QuantisedReals& reals, double v) {
+  const int64_t half = (reals.high - reals.low + 1) / 2, whole = Limited(reals, kRound(v), reals.zero);
+  return whole - reals.low < half ? whole + half : whole - half;
+}
+
+template <double (*kRound)(double)>
+int64_t LowestBitLost(const QuantisedReals& reals, double v) {
+  const int64_t whole = Limited(reals, kRound(v), reals.zero);
+  return whole - (whole % 2 != 0 ? 1 : 0);
+}
+
 // Of what `kRound` rounds; `kOther` rounds halves the other way.
 template <double (*kRound)(double), double (*kOther)(double)>
 std::vector<RealFault> FaultsOf(const char* other, const char* right) {
   return {
       {other, right, RoundedBy<kOther>},
+      {"with limits above the lowest integer", "all of its type", AboveLowest<kRound>},
       {"with rounding half up", right, RoundedBy<HalfUp>},
       {"with rounding half down", right, RoundedBy<HalfDown>},
       {"with rounding towards zero", right, RoundedBy<Towards0>},
@@ -62,6 +81,8 @@ std::vector<RealFault> FaultsOf(const char* other, const char* right) {
       {"with the zero point of the result less one", "the zero point", ZeroOff<kRound, -1>},
       {"with the zero point of the result with the other sign", "the zero point", ZeroNegated<kRound>},
       {"with integers that wrap at the ends of their type", "limits", Wraps<kRound>},
+      {"with the highest bit of its integers turned", "as it is", HighestBitTurned<kRound>},
+      {"without the lowest bit of its integers", "with it", LowestBitLost<kRound>},
   };
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of any step: its result's grid and limits, its activation; and of operators other than sums of products.
+// Faults of any step: its result's grid and limits, its activation; and of means, slopes and softmax.
 #include <algorithm>
 #include <cmath>
 
@@ -90,6 +90,22 @@ ClipParam* ActivationOf(IntegerStep* step) {
   return nullptr;
 }
 
+// The limits of an activation are integers that stay where they are.
+bool MoveZeroAlone(IntegerStep* step, int64_t zero) {
+  ClipParam* limits = ActivationOf(step);
+  const auto by = static_cast<float>(step->zero - zero);
+  step->zero = zero;
+  if (limits != nullptr) limits->min += by, limits->max += by;
+  return limits != nullptr && by != 0;
+}
+
+bool ZeroOfResultLostAlone(IntegerStep* step, const BlobTable&) { return MoveZeroAlone(step, 0); }
+
+template <int kBy>
+bool ZeroOfResultOffAlone(IntegerStep* step, const BlobTable&) {
+  return MoveZeroAlone(step, step->zero + kBy);
+}
+
 bool ActivationLost(IntegerStep* step, const BlobTable&) {
   if (step->activated) {
     step->low = step->type_low, step->high = step->type_high;
@@ -121,85 +137,6 @@ bool LowerLimitAtInteger0(IntegerStep* step, const BlobTable&) {
   ClipParam* limits = ActivationOf(step);
   if (limits != nullptr) limits->min = static_cast<float>(-step->zero);
   return limits != nullptr && step->zero != 0;
-}
-
-// An operand's whole numbers, changed by f(whole, zero).
-template <class F>
-bool WithOperand(IntegerStep* step, size_t operand, F f) {
-  if (operand >= step->operands.size()) return false;
-  IntegerOperand& x = step->operands[operand];
-  auto whole = x.whole.Clone();
-  if (!whole.ok() || whole->dtype() != DType::kF64) return false;
-  // Of sums the zero point counts as often as there are terms.
-  const bool sums = step->form == IntegerForm::kReduceMean || step->form == IntegerForm::kReduceSum ||
-                    step->form == IntegerForm::kMean;
-  const double zero = static_cast<double>(x.zero) * (sums ? static_cast<double>(step->count) : 1);
-  for (int64_t i = 0; i < whole->NumElements(); ++i) whole->data<double>()[i] = f(whole->data<double>()[i], zero);
-  x.whole = std::move(*whole);
-  return true;
-}
-
-template <int kOperand>
-bool ZeroOfOperandLost(IntegerStep* step, const BlobTable&) {
-  const bool has = static_cast<size_t>(kOperand) < step->operands.size() && step->operands[kOperand].zero != 0;
-  return has && WithOperand(step, kOperand, [](double v, double zero) { return v + zero; });
-}
-
-template <int kOperand, int kBy>
-bool OperandOff(IntegerStep* step, const BlobTable&) {
-  return WithOperand(step, kOperand, [](double v, double) { return v + kBy; });
-}
-
-template <int kOperand>
-bool OperandLost(IntegerStep* step, const BlobTable&) {
-  return step->operands.size() == 2 && WithOperand(step, kOperand, [](double, double) { return 0; });
-}
-
-bool EverySecondEntry(IntegerStep* step, const BlobTable&) {
-  return WithOperand(step, 0, [](double v, double zero) { return 2 * std::floor((v + zero) / 2) - zero; });
-}
-
-bool ScalesExchanged(IntegerStep* step, const BlobTable&) {
-  if (step->operands.size() != 2) return false;
-  std::swap(step->operands[0].scale, step->operands[1].scale);
-  return true;
-}
-
-bool OperandsExchanged(IntegerStep* step, const BlobTable&) {
-  if (!step->subtracts) return false;
-  std::swap(step->operands[0], step->operands[1]);
-  return true;
-}
-
-bool AddedForSubtracted(IntegerStep* step, const BlobTable&) {
-  step->subtracts = !step->subtracts;
-  return step->form == IntegerForm::kSum;
-}
-
-template <int kBits>
-bool ShiftedLeftBy(IntegerStep* step, const BlobTable&) {
-  step->left = kBits;
-  return step->form == IntegerForm::kSum;
-}
-
-template <int kOperand>
-bool ScaleOfOperandLost(IntegerStep* step, const BlobTable&) {
-  if (static_cast<size_t>(kOperand) >= step->operands.size()) return false;
-  step->operands[kOperand].scale = 1;
-  return true;
-}
-
-template <int kOperand, int kNumerator, int kDenominator>
-bool ScaleOfOperandTimes(IntegerStep* step, const BlobTable&) {
-  if (static_cast<size_t>(kOperand) >= step->operands.size() || step->form == IntegerForm::kProduct) return false;
-  step->operands[kOperand].scale *= static_cast<float>(kNumerator) / kDenominator;
-  return true;
-}
-
-bool RatioInverted(IntegerStep* step, const BlobTable&) {
-  if (step->form != IntegerForm::kRequantise) return false;
-  std::swap(step->operands[0].scale, step->scale);
-  return true;
 }
 
 bool ScaleBy255(IntegerStep* step, const BlobTable&) {
@@ -302,6 +239,9 @@ const std::vector<StepFault>& ValueFaults() {
       {"with the zero point of the result and one more", "the zero point", ZeroOfResultOff<1>},
       {"with the zero point of the result less one", "the zero point", ZeroOfResultOff<-1>},
       {"with the zero point of the result with the other sign", "the zero point", ZeroOfResultNegated},
+      {"without the zero point of the result", "with it", ZeroOfResultLostAlone},
+      {"with the zero point of the result and one more", "the zero point", ZeroOfResultOffAlone<1>},
+      {"with the zero point of the result less one", "the zero point", ZeroOfResultOffAlone<-1>},
       {"with limits above the lowest integer", "all of its type", LimitedAt127},
       {"with limits below the largest integer", "all of its type", LimitedBelowLargest},
       {"with integers limited to 7 bits", "all of its type", LimitedTo<-64, 63>},
@@ -317,25 +257,6 @@ const std::vector<StepFault>& ValueFaults() {
       {"with its activation's upper limit and one more", "the limit", UpperLimitOff<1>},
       {"with its activation's upper limit less one", "the limit", UpperLimitOff<-1>},
       {"with its activation's lower limit at the integer 0", "at the zero point", LowerLimitAtInteger0},
-      {"without the zero point of the input", "with it", ZeroOfOperandLost<0>},
-      {"without the zero point of the second operand", "with it", ZeroOfOperandLost<1>},
-      {"with the next integer of the input (an entry further in its table)", "its own", OperandOff<0, 1>},
-      {"with the integer of the input before (the entry before in its table)", "its own", OperandOff<0, -1>},
-      {"with the second operand and one more", "its own", OperandOff<1, 1>},
-      {"without the first operand", "both", OperandLost<0>},
-      {"without the second operand", "both", OperandLost<1>},
-      {"with every second integer of the input", "all", EverySecondEntry},
-      {"with the scales of its operands exchanged", "each its own", ScalesExchanged},
-      {"with its operands exchanged", "in order", OperandsExchanged},
-      {"with the sum in place of the difference, or the other way", "the other", AddedForSubtracted},
-      {"without a shift to the left in front of the sum", "all bits", ShiftedLeftBy<0>},
-      {"shifted by 4 bits to the left in front of the sum", "all bits", ShiftedLeftBy<4>},
-      {"shifted by 8 bits to the left in front of the sum", "all bits", ShiftedLeftBy<8>},
-      {"without the scale of the first operand", "with it", ScaleOfOperandLost<0>},
-      {"without the scale of the second operand", "with it", ScaleOfOperandLost<1>},
-      {"with half the scale of the input", "the scale", ScaleOfOperandTimes<0, 1, 2>},
-      {"with twice the scale of the input", "the scale", ScaleOfOperandTimes<0, 2, 1>},
-      {"with the ratio of the scales upside down", "the ratio", RatioInverted},
       {"with a scale of the result of 1 / 255", "1 / 256", ScaleBy255},
       {"with a count of one more", "the count", CountOff<1>},
       {"with a count of one less", "the count", CountOff<-1>},
