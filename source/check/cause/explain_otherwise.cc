@@ -60,17 +60,6 @@ Result<LayerReport> JudgeAlternative(const Alternative& a, const Question& q, co
   return tried;
 }
 
-// Whether a change that was searched for gives all of them by luck: hundreds are tried, and an integer has 256 values.
-bool HoldsFewIntegers(const std::vector<Tensor>& device) {
-  constexpr int64_t kFew = 3;
-  int64_t count = 0;
-  for (const Tensor& output : device) {
-    if (IsFloat(output.dtype())) return false;
-    count += output.NumElements();
-  }
-  return count <= kFew;
-}
-
 }  // namespace
 
 std::optional<Answer> CausesAmong(const std::vector<Alternative>& found, const Question& q, const ReplayedStep& step) {
@@ -109,7 +98,6 @@ std::optional<Answer> ExplainAsAlternative(const Question& q) {
 }
 
 std::optional<Answer> ExplainAsGeneral(const Question& q) {
-  if (HoldsFewIntegers(q.record.device)) return std::nullopt;
   const ReplayedStep step = StepOf(q);
   return CausesAmong(FindGeneral(step), q, step);
 }
