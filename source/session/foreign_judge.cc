@@ -133,7 +133,8 @@ Result<RunReport> JudgeForeign(const std::string& device, const Graph& graph, co
   options.description = blobs.set().path();
   const std::string& says = blobs.set().description();  // which kernels
   const auto is_of = [&](const char* runtime) { return says.rfind(fmt::format("dump of {} ", runtime), 0) == 0; };
-  if (IsOfTflite(graph) || is_of("ncnn") || is_of("litert") || is_of("onnxruntime")) options.description += ", " + says;
+  if (IsOfTflite(graph) || is_of("ncnn") || is_of("mnn") || is_of("litert") || is_of("onnxruntime"))
+    options.description += ", " + says;
   options.check = std::move(check);
   const CheckOptions asked = options.check;
   options.check.layers.clear();  // the arithmetic is the whole subject's

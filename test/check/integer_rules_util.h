@@ -52,6 +52,7 @@ inline Integers By(const char* words, const IntegerStep& step) {
   const auto begins = [&](const char* runtime) { return std::string(words).rfind(runtime, 0) == 0; };
   const MadeFor of = begins("TNN")                           ? MadeFor::kTnn
                      : begins("ncnn")                        ? MadeFor::kNcnn
+                     : begins("MNN")                         ? MadeFor::kMnn
                      : begins("TFLite") || begins("XNNPACK") ? MadeFor::kLiteRt
                                                              : MadeFor::kOnnxRuntime;
   for (const IntegerRule& rule : AllIntegerRules(of)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of TNN's and ncnn's integer kernels, each on numbers that were worked out by hand.
+// The rules of TNN's, ncnn's and MNN's integer kernels, each on numbers that were worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -193,6 +193,54 @@ TEST(IntegerNcnn, DepthwiseMayHaveAnyInverseOfRcpps) {
   IntegerStep unknown = beyond;
   unknown.written.clear();
   EXPECT_TRUE(By(kDepthwise, unknown).empty());
+}
+
+// Steps of 1 / 8 with -3 for zero by steps of 1 / 4, onto steps of 1 / 64 with 10 for zero. `weights`: four of them.
+IntegerStep MnnConvolution(const std::vector<double>& sums, const Shape& shape, const std::vector<float>& weights) {
+  IntegerStep step = Product(sums, 0x1p-5f, 0x1p-6f, 10);
+  step.x.scale = 0x1p-3f;
+  step.x.zero = -3;
+  step.scales.resize(static_cast<size_t>(shape[0]), 0x1p-5f);
+  step.weight_scales.resize(step.scales.size(), 0x1p-2f);
+  step.product.kind = OpKind::kConvolution;
+  Tensor weight = Tensor::Create(DType::kF32, shape).value();
+  std::copy(weights.begin(), weights.end(), weight.data<float>());
+  step.product.resources["weight"] = weight;
+  step.knows_terms = true;
+  return step;
+}
+
+// A half is added behind the zero point: 7 by 2 and 10 is 24, with half a step 24.5 and 25; -5 by 2 and 10 less half a
+// step is -0.5 and -1.
+TEST(IntegerMnn, ProductsHaveAFloatForBiasAndZeroPoint) {
+  constexpr char kDense[] = "MNN's rule (the sum";
+  IntegerStep step = MnnConvolution({7, -5}, {2, 2, 1, 1}, {1, 2, 3, -1});
+  EXPECT_EQ(By(kDense, step), (Integers{24, 0}));
+  step.sums.data<double>()[0] += 0.25, step.sums.data<double>()[1] -= 0.25;
+  step.bias = {0.25, -0.25};
+  step.real_bias = {0x1p-7f, -0x1p-7f};
+  EXPECT_EQ(By(kDense, step), (Integers{25, -1}));
+  EXPECT_TRUE(By("MNN's rule for depth-wise", step).empty());
+  step.sums.data<double>()[0] = -1000.25, step.sums.data<double>()[1] = 1000.25;
+  EXPECT_EQ(By(kDense, step), (Integers{-127, 127}));
+  step.knows_terms = false;
+  EXPECT_TRUE(By(kDense, step).empty());
+}
+
+// 7 and 1 of the bias of 1.9 steps, and 5 steps for the zero point of 10, by 2.
+TEST(IntegerMnn, DepthwiseConvolutionsCutTheirBiasOff) {
+  IntegerStep step = MnnConvolution({8.9, -5}, {2, 1, 1, 2}, {1, 2, 3, -1});
+  step.bias = {1.9, 0};
+  step.real_bias = {1.9f * 0x1p-5f, 0};
+  EXPECT_EQ(By("MNN's rule for depth-wise", step), (Integers{26, 0}));
+  EXPECT_TRUE(By("MNN's rule (the sum", step).empty());
+}
+
+// 3 by 0.5 and 5 by 0.25 is 5.5 steps, away from zero, and 10.
+TEST(IntegerMnn, SumsAddTheZeroPointBehind) {
+  const IntegerOperand a{Doubles({3, -3, -300}), 0.5f, 7, false}, b{Doubles({5, -5, 0}), 0.25f, 0, false};
+  const IntegerStep step = Pair(IntegerForm::kSum, a, b, 0.5f, 10);
+  EXPECT_EQ(By("MNN's rule for sums", step), (Integers{16, 4, -127}));
 }
 
 TEST(IntegerTnn, SayNothingOfWhatIsNoNumber) {

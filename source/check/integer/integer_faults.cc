@@ -163,11 +163,7 @@ class Naming {
     if (!scale.has_value() || !zero.has_value() || !range.ok() || front.group.outputs.size() != 1) return std::nullopt;
     const auto replay = ReplayValues(front.group, front.inputs, *scene_.blobs);
     if (!replay.ok() || replay->values[0].dtype() != DType::kF64) return std::nullopt;
-    QuantisedReals reals{{},
-                         static_cast<int64_t>(*zero),
-                         range->low,
-                         range->high,
-                         runtime_ == MadeFor::kTnn || runtime_ == MadeFor::kNcnn};
+    QuantisedReals reals{{}, static_cast<int64_t>(*zero), range->low, range->high, HasOwnRules(runtime_)};
     for (int64_t i = 0; i < replay->values[0].NumElements(); ++i) {
       reals.steps.push_back(replay->values[0].data<double>()[i] / *scale);
       if (!(std::fabs(reals.steps.back()) < 0x1p40)) return std::nullopt;

@@ -28,7 +28,10 @@ const char* DeclaredBy(const std::string& description) {
 
 // Whose ties tell of each other's: a rule's, or those of a family whose kernels all round alike.
 std::string FamilyOf(const std::string& words) {
-  return words.rfind("TNN's", 0) == 0 ? "TNN's rules" : words.rfind("ncnn's", 0) == 0 ? "ncnn's rules" : words;
+  for (const char* whose : {"TNN's", "ncnn's", "MNN's"}) {
+    if (words.rfind(whose, 0) == 0) return std::string(whose) + " rules";
+  }
+  return words;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "check/integer/step_reader.h"
 #include "check/integer/step_sources.h"
@@ -21,15 +22,12 @@ bool BeginsWith(const std::string& words, const char* begin) { return words.rfin
 
 // Whether the rule is one of the runtime that the model is made for, or nobody's.
 bool IsOwn(const std::string& words, MadeFor runtime) {
-  const bool tnn = BeginsWith(words, "TNN"), ncnn = BeginsWith(words, "ncnn");
-  if (runtime == MadeFor::kTnn || tnn) return runtime == MadeFor::kTnn && tnn;
-  if (runtime == MadeFor::kNcnn || ncnn) return runtime == MadeFor::kNcnn && ncnn;
+  for (const auto& [own, name] : {std::pair(MadeFor::kTnn, "TNN"), {MadeFor::kNcnn, "ncnn"}, {MadeFor::kMnn, "MNN"}}) {
+    if (runtime == own || BeginsWith(words, name)) return runtime == own && BeginsWith(words, name);
+  }
   if (runtime == MadeFor::kLiteRt) return !BeginsWith(words, "ONNX Runtime");
   return !BeginsWith(words, "TFLite") && !BeginsWith(words, "XNNPACK");
 }
-
-// Whether no other runtime's rules are asked.
-bool HasOwnRules(MadeFor runtime) { return runtime == MadeFor::kTnn || runtime == MadeFor::kNcnn; }
 
 // How many integers differ; all where the tensors cannot be compared.
 int64_t CountDiffering(const Tensor& a, const Tensor& b) {
@@ -106,6 +104,10 @@ bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole) {
   return true;
 }
 
+bool HasOwnRules(MadeFor runtime) {
+  return runtime == MadeFor::kTnn || runtime == MadeFor::kNcnn || runtime == MadeFor::kMnn;
+}
+
 bool IsOfTflite(const Graph& graph) {
   const ModelFormat* format = FindModelFormat(graph.source);
   return format != nullptr && std::string(format->type) == "TFLITE";
@@ -118,6 +120,8 @@ MadeFor MadeForOf(const Scene& scene) {
   if (is_of(", dump of ncnn ")) return MadeFor::kNcnn;
   if (type == "TNN" && is_of(", dump of litert ")) return MadeFor::kLiteRt;  // what was converted
   if (type == "TNN" && is_of(", dump of onnxruntime ")) return MadeFor::kOnnxRuntime;
+  const size_t mnn = scene.description.find(", dump of mnn ");
+  if (mnn != std::string::npos && scene.description.find("int8", mnn) != std::string::npos) return MadeFor::kMnn;
   return type == "TFLITE" ? MadeFor::kLiteRt : type == "TNN" ? MadeFor::kTnn : MadeFor::kOnnxRuntime;
 }
 
@@ -138,8 +142,9 @@ const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime) {
   static const std::vector<IntegerRule> onnx = others();
   static const std::vector<IntegerRule> tflite = join({litert, OnnxRuntimeRules()});
   static const std::vector<IntegerRule> tnn = join({TnnRules(), TnnResizeRules()});
-  static const std::vector<IntegerRule> ncnn = NcnnRules();
+  static const std::vector<IntegerRule> ncnn = NcnnRules(), mnn = MnnRules();
   if (runtime == MadeFor::kNcnn) return ncnn;
+  if (runtime == MadeFor::kMnn) return mnn;
   return runtime == MadeFor::kTnn ? tnn : runtime == MadeFor::kLiteRt ? tflite : onnx;
 }
 

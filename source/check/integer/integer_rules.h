@@ -23,11 +23,11 @@ struct IntegerRule {
 };
 
 // Whose kernels a model is made for, by the file that it was read from, or by the subject's own words.
-enum class MadeFor { kOnnxRuntime, kLiteRt, kTnn, kNcnn };
+enum class MadeFor { kOnnxRuntime, kLiteRt, kTnn, kNcnn, kMnn };
 MadeFor MadeForOf(const Scene& scene);
 
 // onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, tflite_softmax_rules.cc, xnnpack_rules.cc,
-// resize_rules.cc, tnn_rules.cc, ncnn_rules.cc
+// resize_rules.cc, tnn_rules.cc, ncnn_rules.cc, mnn_rules.cc
 std::vector<IntegerRule> OnnxRuntimeRules();
 std::vector<IntegerRule> TfliteRules();
 std::vector<IntegerRule> TfliteElementRules();
@@ -38,9 +38,12 @@ std::vector<IntegerRule> XnnpackResizeRules();
 std::vector<IntegerRule> TnnRules();
 std::vector<IntegerRule> TnnResizeRules();
 std::vector<IntegerRule> NcnnRules();
-// All that are asked of such a model, in their order: of a .tflite file TFLite's and XNNPACK's first, of TNN's and
-// ncnn's their own alone.
+std::vector<IntegerRule> MnnRules();
+// All that are asked of such a model, in their order: of a .tflite file TFLite's and XNNPACK's first, of TNN's, ncnn's
+// and MNN's their own alone.
 const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime = MadeFor::kOnnxRuntime);
+// Whether their kernels round halves away from zero everywhere, and no other runtime's rules are asked.
+bool HasOwnRules(MadeFor runtime);
 // Whether the graph was read from a .tflite file.
 bool IsOfTflite(const Graph& graph);
 

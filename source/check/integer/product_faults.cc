@@ -62,6 +62,13 @@ bool BiasOfNeighbour(IntegerStep* step, const BlobTable&) {
   });
 }
 
+// Of kernels whose bias is a float.
+bool RealBiasOfNeighbour(IntegerStep* step, const BlobTable&) {
+  if (!IsProductStep(*step) || step->real_bias.size() < 2) return false;
+  std::rotate(step->real_bias.begin(), step->real_bias.begin() + 1, step->real_bias.end());
+  return true;
+}
+
 bool BiasInReverse(IntegerStep* step, const BlobTable&) {
   return WithBias(step, [](const std::vector<double>& bias, Channel c) { return bias[bias.size() - 1 - c]; });
 }
@@ -387,6 +394,7 @@ const std::vector<StepFault>& ProductFaults() {
       {"with its bias of another sign", "its own", BiasTimes<-1, 1>},
       {"with the bias of the channel before", "its own", BiasOfNeighbour<-1>},
       {"with the bias of the channel behind", "its own", BiasOfNeighbour<1>},
+      {"with the bias of the channel behind", "its own", RealBiasOfNeighbour},
       {"with the biases of the channels in reverse", "in order", BiasInReverse},
       {"with the bias of the first channel for all", "its own", BiasOfFirst},
       {"with the lowest 8 bits of its bias", "all", BiasOf8Bits},

@@ -65,6 +65,11 @@ int64_t LowestBitLost(const QuantisedReals& reals, double v) {
   return whole - (whole % 2 != 0 ? 1 : 0);
 }
 
+// What a half is not added to.
+int64_t Towards0BehindZero(const QuantisedReals& reals, double v) {
+  return Limited(reals, std::trunc(v + static_cast<double>(reals.zero)), 0);
+}
+
 // Of what `kRound` rounds; `kOther` rounds halves the other way.
 template <double (*kRound)(double), double (*kOther)(double)>
 std::vector<RealFault> FaultsOf(const char* other, const char* right) {
@@ -74,6 +79,7 @@ std::vector<RealFault> FaultsOf(const char* other, const char* right) {
       {"with rounding half up", right, RoundedBy<HalfUp>},
       {"with rounding half down", right, RoundedBy<HalfDown>},
       {"with rounding towards zero", right, RoundedBy<Towards0>},
+      {"with rounding towards zero, behind the zero point", right, Towards0BehindZero},
       {"with rounding down", right, RoundedBy<Down>},
       {"with rounding up", right, RoundedBy<Up>},
       {"without the zero point of the result", "with it", ZeroLost<kRound>},

@@ -94,7 +94,7 @@ double CutOffByF32(float x, float scale, double zero) {
   return static_cast<double>(std::trunc(steps + (steps >= 0 ? 0.5f : -0.5f)));
 }
 
-// ncnn, whose integers begin at -127.
+// ncnn and MNN, whose integers begin at -127.
 double Above128ByF32(float x, float scale, double zero) {
   const double steps = RoundedByF32<false, false>(x, scale, zero);
   return steps < -127 ? -127 : steps;
@@ -196,7 +196,7 @@ StepKernel KernelOfCutOff(OpKind kind) {
   return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeInF32<CutOffByF32> : nullptr;
 }
 
-StepKernel KernelOfNcnn(OpKind kind) {
+StepKernel KernelFrom127(OpKind kind) {
   return kind == OpKind::kPlumbQuantizeLinear ? RunQuantizeInF32<Above128ByF32> : nullptr;
 }
 
@@ -217,7 +217,8 @@ const std::vector<StepwiseRule>& StepwiseRules() {
        KernelOfQuantize<false, true>, false, true},
       {"TNN's rule for quantisation (f32 times 1 / scale, halves away from zero)", KernelOfQuantize<false, false>,
        true},
-      {"ncnn's rule for quantisation (f32 times its scale, halves away from zero, from -127 on)", KernelOfNcnn},
+      {"ncnn's rule for quantisation (f32 times its scale, halves away from zero, from -127 on)", KernelFrom127},
+      {"MNN's rule for quantisation (f32 times 1 / scale, halves away from zero, from -127 on)", KernelFrom127},
       {"TNN's naive rule of f32 as written (a half added in f32 and cut off)", KernelOfCutOff},
       {"TNN's naive rule for functions (the f32 function, a half added in f32 and cut off)", KernelOfCutOff, false,
        true},
