@@ -9,6 +9,7 @@
 #include "check/cause/signature.h"
 #include "check/core/axis_words.h"
 #include "check/integer/integer_faults.h"
+#include "check/integer/integer_rules.h"
 #include "check/numbers/arithmetic.h"
 #include "op/recurrent.h"
 
@@ -51,10 +52,11 @@ bool OnlyFlips(const StepRecord& record) {
   return true;
 }
 
-// Integers of which too few differ, by too little.
-bool TellNothing(const StepRecord& record) {
+// Integers of which too few differ, by too little, for causes other than a kernel's: one fits by chance.
+bool TellsNothing(const StepRecord& record) {
+  constexpr double kFewestBits = 12;
   for (size_t o = 0; o < record.device.size(); ++o) {
-    if (TellOfFault(record, o)) return false;
+    if (BitsOfDifference(record, o) >= kFewestBits) return false;
   }
   return !record.device.empty();
 }
@@ -178,10 +180,10 @@ bool Explainers::NameCause(StepRecord* record) {
 
   const bool every = OnlyFlips(*record);  // of one layer: costs little, and decides whether it is wrong
   if (!record->may_be_explained() || (!every && ++causes_sought_ > kMaxOfOneCause)) return false;
-  if (!every && TellNothing(*record)) return true;
+  const bool nothing = !every && TellsNothing(*record);
   bool all = true;
   for (const Explainer& explainer : AllExplainers()) {
-    if (explainer.says != Says::kCause) continue;
+    if (explainer.says != Says::kCause || (nothing && explainer.explain != ExplainAsIntegerFault)) continue;
     if (!every && causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) {
       all = false;
       continue;

@@ -297,7 +297,7 @@ std::string DescribeDifference(const Tensor& device, const Tensor& reference, co
       Constant, Limited, Few, Tail, Border, Place, Factor, Offset, PerChannel, Narrow, DescribeReordered, Lane, Some};
   // A factor would be one of the zero point, too.
   static const auto* of_integers =
-      new std::vector<Look>{Constant, Limited, Few, Tail, Border, Place, Offset, DescribeReordered, Lane, Some};
+      new std::vector<Look>{Constant, Limited, Few, Tail, Place, Border, Offset, DescribeReordered, Lane};
   for (const Look look : integers ? *of_integers : *of_floats) {
     const std::string text = look(pair);
     if (!text.empty()) return text;

@@ -187,7 +187,7 @@ class Naming {
 
   // Where several are right: every fault that leaves one is the same.
   bool IsOneInteger(const QuantisedReals& reals) const {
-    constexpr size_t kFewest = 3;
+    constexpr size_t kFewest = 2;
     if (device_.size() < kFewest ||
         std::any_of(device_.begin(), device_.end(), [&](int64_t q) { return q != device_[0]; }))
       return false;
@@ -218,13 +218,11 @@ class Naming {
 
 }  // namespace
 
-// The bits of saying which integers differ, and by how much.
-bool TellOfFault(const StepRecord& record, size_t output) {
-  constexpr double kFewestBits = 9;
+double BitsOfDifference(const StepRecord& record, size_t output) {
   const Tensor& device = record.device[output];
-  if (device.dtype() != DType::kI64 || output >= record.replay.values.size()) return true;
+  if (device.dtype() != DType::kI64 || output >= record.replay.values.size()) return INFINITY;
   const Tensor& right = record.replay.values[output];
-  if (right.dtype() != DType::kI64 || right.shape() != device.shape()) return true;
+  if (right.dtype() != DType::kI64 || right.shape() != device.shape()) return INFINITY;
   double differing = 0, bits = 0;
   for (int64_t i = 0; i < device.NumElements(); ++i) {
     const int64_t apart = device.data<int64_t>()[i] - right.data<int64_t>()[i];
@@ -234,11 +232,12 @@ bool TellOfFault(const StepRecord& record, size_t output) {
   }
   const auto all = static_cast<double>(device.NumElements());
   const double ways = std::lgamma(all + 1) - std::lgamma(differing + 1) - std::lgamma(all - differing + 1);
-  return differing == 0 || bits + ways / std::log(2.0) >= kFewestBits;  // none: from another rule's
+  return differing == 0 ? INFINITY : bits + ways / std::log(2.0);
 }
 
 std::string NameIntegerFault(const Scene& scene, const StepRecord& record, size_t output) {
-  if (!TellOfFault(record, output)) return "";
+  constexpr double kFewestBits = 7;
+  if (BitsOfDifference(record, output) < kFewestBits) return "";
   return Naming(scene, record, output).Name();
 }
 

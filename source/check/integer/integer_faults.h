@@ -64,9 +64,9 @@ std::string NameFew(const std::vector<int64_t>& right, const std::vector<int64_t
 std::string NameChannels(const Shape& shape, const std::vector<int64_t>& right, int64_t zero,
                          const std::vector<int64_t>& device);
 
-// Whether the integers that differ tell of any fault: some hundred are tried, and one fits a few small differences by
-// chance. True of floats.
-bool TellOfFault(const StepRecord& record, size_t output);
+// The bits of saying which integers differ, and by how much: some hundred faults are tried, and one fits a few small
+// differences by chance. Infinite of floats, and where none differs from what the graph says.
+double BitsOfDifference(const StepRecord& record, size_t output);
 
 // "computed with ...; the graph says ..." of what explains the output, which no rule does, best; "": nothing does.
 std::string NameIntegerFault(const Scene& scene, const StepRecord& record, size_t output);

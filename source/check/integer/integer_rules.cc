@@ -207,6 +207,23 @@ CutGroup PartThatMakes(const Scene& scene, const StepRecord& record, const std::
   return part.has_value() ? std::move(*part) : CutTo(record.group, record.inputs, {blob});
 }
 
+std::optional<Tensor> NearestByRule(const Scene& scene, const StepRecord& record, size_t output) {
+  const QuantisedOutput quantised = QuantisedOutputOf(scene, record, output);
+  if (quantised.blob.empty() || quantised.written != record.group.outputs[output].blob) return std::nullopt;
+  std::optional<Tensor> nearest;
+  int64_t least = 0;
+  ByEach(AllIntegerRules(MadeForOf(scene)), scene, PartThatMakes(scene, record, quantised.blob), quantised.blob,
+         [&](const char*, const Tensor& integers) {
+           auto moved = MovedIntegers(scene, record, quantised.blob, quantised.written, integers);
+           const bool comparable = moved.ok() && moved->shape() == quantised.integers.shape();
+           const int64_t differing = comparable ? CountDiffering(*moved, quantised.integers) : 0;
+           if (comparable && (!nearest.has_value() || differing < least))
+             nearest = std::move(*moved), least = differing;
+           return true;
+         });
+  return nearest;
+}
+
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output) {
   FollowedRule found;
   const QuantisedOutput quantised = QuantisedOutputOf(scene, record, output);

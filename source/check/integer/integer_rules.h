@@ -5,6 +5,7 @@
 #ifndef PLUMB_CHECK_INTEGER_INTEGER_RULES_H_
 #define PLUMB_CHECK_INTEGER_INTEGER_RULES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,8 @@ struct FollowedRule {
   std::string nearest;             // "": none of them says anything of it
   int64_t differing = 0;           // integers that are not the nearest one's
 };
+// The output's integers by the rule that comes nearest; nothing: none says anything of it.
+std::optional<Tensor> NearestByRule(const Scene& scene, const StepRecord& record, size_t output);
 FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_t output);
 
 // The output that follows from the integers of the blob.

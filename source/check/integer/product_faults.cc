@@ -83,6 +83,14 @@ bool BiasOf8Bits(IntegerStep* step, const BlobTable&) {
   });
 }
 
+// Each bias in steps of the first channel's scale.
+bool BiasByFirstScale(IntegerStep* step, const BlobTable&) {
+  const std::vector<float>& scales = step->scales;
+  return scales.size() > 1 && WithBias(step, [&](const std::vector<double>& bias, Channel c) {
+           return std::nearbyint(bias[c] * static_cast<double>(scales[0]) / static_cast<double>(scales[c]));
+         });
+}
+
 template <double (*kNarrow)(double)>
 bool BiasOf16Bits(IntegerStep* step, const BlobTable&) {
   return WithBias(step, [](const std::vector<double>& bias, Channel c) { return kNarrow(bias[c]); });
@@ -398,6 +406,7 @@ const std::vector<StepFault>& ProductFaults() {
       {"with the biases of the channels in reverse", "in order", BiasInReverse},
       {"with the bias of the first channel for all", "its own", BiasOfFirst},
       {"with the lowest 8 bits of its bias", "all", BiasOf8Bits},
+      {"with its bias in steps of the first channel's scale", "of its own", BiasByFirstScale},
       {"with a bias that saturates at 16 bits", "of 32", BiasOf16Bits<Saturated16>},
       {"with a bias that wraps at 16 bits", "of 32", BiasOf16Bits<Wrapped16>},
       {"with the scale of the first channel for all", "its own", ScaleOfFirst},
