@@ -153,15 +153,15 @@ class Network:
 class ToolNetwork(Network):
     """A float network that mnnquant quantised: what its file says, and what that makes in NumPy."""
 
-    def __init__(self, method):
+    def __init__(self, method, size=12, winograd=False):
         import numpy as np
         import mnn_kernels as mnn
         self.np, self.mnn, self.faults = np, mnn, {}
         random = np.random.default_rng(7)
-        samples = [random.standard_normal((1, 3, 12, 12)).astype(np.float32) for _ in range(4)]
+        samples = [random.standard_normal((1, 3, size, size)).astype(np.float32) for _ in range(4)]
         self.data, path = samples[0], OPTIONS.work / "mnn_float.onnx"
         self.floats(random, path)
-        self.described = mnn.by_mnnquant(path, samples, method, OPTIONS.work)
+        self.described = mnn.by_mnnquant(path, samples, method, winograd, OPTIONS.work)
         self.layers, self.grids = mnn.layers_of(self.described)
         self.integers = {"data": mnn.quantise(self.data, *self.grids["data"])}
         for layer in self.layers:
@@ -260,6 +260,18 @@ def check_own_faults(MNN, version):
                    lines(run["layers"]))
 
 
+def check_winograd(MNN, version):
+    """By EMA mnnquant chooses its int8 Winograd algorithm for some convolutions, whose transformed input it rounds to
+    int8, too: these layers, and they alone, are far from what the graph says."""
+    net = ToolNetwork("EMA", 32, True)
+    integers, _ = net.run(MNN)
+    run = judge(net, integers, version)
+    wrong = {node for layer in run["layers"] if layer["verdict"] == "wrong" for node in layer["nodes"]}
+    chosen = {layer["name"] for layer in net.layers if layer["winograd"]}
+    expect(chosen and chosen == wrong & {layer["name"] for layer in net.layers},
+           f"mnnquant's EMA by Winograd: wrong at {sorted(chosen)}", lines(run["layers"]))
+
+
 def faults():
     import numpy as np
 
@@ -308,6 +320,7 @@ def main():
     version = importlib.metadata.version("MNN")
     check_healthy(MNN, version)
     check_own_faults(MNN, version)
+    check_winograd(MNN, version)
     check_faults(version)
     sys.exit(expected.finish("MNN's int8 subjects"))
 

@@ -125,7 +125,7 @@ def call(tool, *arguments):
     assert done.returncode == 0, f"{arguments}: {done.returncode} {done.stdout[-500:]}{done.stderr[-500:]}"
 
 
-def by_mnnquant(onnx, samples, method, work):
+def by_mnnquant(onnx, samples, method, winograd, work):
     """JSON of a float .onnx with one input 'data', quantised by MNN's own tool; its numbers have six digits there."""
     whole, made, text, config = (work / name for name in ("float.mnn", "quant.mnn", "quant.json", "config.json"))
     for number, sample in enumerate(samples):
@@ -137,7 +137,7 @@ def by_mnnquant(onnx, samples, method, work):
     config.write_text(json.dumps({
         "format": "RGB", "path": f"{work / 'samples'}/", "used_sample_num": len(samples), "model": str(whole),
         "feature_quantize_method": method, "weight_quantize_method": "MAX_ABS", "input_type": "sequence",
-        "batch_size": 1, "winogradOpt": False}))
+        "batch_size": 1, "winogradOpt": winograd}))
     call(CONVERT, "-f", "ONNX", "--modelFile", onnx, "--MNNModel", whole, "--bizCode", "MNN", "--keepInputFormat", "1")
     call(QUANTISE, whole, made, config)
     call(CONVERT, "-f", "MNN", "--modelFile", made, "--JsonFile", text)
@@ -161,6 +161,7 @@ def layers_of(described):
         layers.append({"kind": "depthwise" if deep else "conv", "name": onto, "inputs": [into], "into": grids[into],
                        "onto": grids[onto], "relu": common["relu"], "stride": common["strideX"],
                        "weights": (places - 128).reshape(shape), "low": int(info[onto]["min"]),
+                       "winograd": "winogradAttr" in numbers["symmetricQuan"],
                        "scales": f32(numbers["quanParameter"]["alpha"]), "bias": f32(numbers["bias"])})
     return layers, grids
 
