@@ -651,8 +651,11 @@ static int plumb__read_environment(plumb_dumper* d) {
     return plumb__say(d, "DUMP_BLOB_LAYERS: this program knows globs and index ranges, no /regular expressions/");
   }
   if (plumb__flag("DUMP_BLOB_UNFUSE") != 0 || plumb__flag("DUMP_BLOB_STATS") != 0 ||
-      plumb__flag("SAVE_IO_TENSORS") != 0 || strcmp(plumb__variable("DUMP_BLOB_COMPRESS", "none"), "none") != 0) {
-    return plumb__say(d, "DUMP_BLOB_UNFUSE, DUMP_BLOB_STATS, DUMP_BLOB_COMPRESS, SAVE_IO_TENSORS: none is done here");
+      plumb__flag("SAVE_IO_TENSORS") != 0 || strcmp(plumb__variable("DUMP_BLOB_COMPRESS", "none"), "none") != 0 ||
+      strcmp(plumb__variable("DUMP_BLOB_ORDER", "model"), "model") != 0) {
+    return plumb__say(d,
+                      "DUMP_BLOB_UNFUSE, DUMP_BLOB_STATS, DUMP_BLOB_COMPRESS, DUMP_BLOB_ORDER, SAVE_IO_TENSORS: "
+                      "none is done here");
   }
   return 0;
 }

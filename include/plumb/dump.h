@@ -35,6 +35,7 @@ struct DumpOptions {
   bool statistics_only = false;       // DUMP_BLOB_STATS: a manifest, no blob files
   bool unfuse = false;                // DUMP_BLOB_UNFUSE: CreateNetwork prepares a network without fusion
   bool zstd = false;                  // DUMP_BLOB_COMPRESS=zstd
+  bool channels_first = false;        // DUMP_BLOB_ORDER=NCHW: axes as our operators hold them, not as the file says
   Format format = Format::kText;      // DUMP_BLOB_FORMAT
   std::string folder = "plumb_dump";  // DUMP_BLOB_DIR; created; never mixed with what it holds already
   std::string

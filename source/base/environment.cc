@@ -46,6 +46,8 @@ const std::vector<EnvironmentVariable>& EnvironmentVariables() {
       {"DUMP_BLOB_DIR", "a folder", "where dumps go (plumb_dump)"},
       {"DUMP_BLOB_FORMAT", "text, text9 (printf's %.9f), npy or raw", "how blobs are written (text)"},
       {"DUMP_BLOB_COMPRESS", "zstd or none", "compress each dumped file (none)"},
+      {"DUMP_BLOB_ORDER", "model or NCHW",
+       "the axes of a .tflite's blobs: as its file says, or channels first, as our operators hold them (model)"},
       {"DUMP_BLOB_LAYERS", "globs, /regular expressions/ and index ranges separated by commas",
        "which layers are dumped (all)"},
       {"DUMP_BLOB_TYPES", "operator types separated by commas", "which types of layers are dumped (all)"},

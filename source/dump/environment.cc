@@ -68,6 +68,12 @@ Status SetCompress(const std::string& value, DumpOptions* options) {
   return Status::Ok();
 }
 
+Status SetOrder(const std::string& value, DumpOptions* options) {
+  if (value != "model" && value != "NCHW") return Status::InvalidArgument(fmt::format("found '{}'", value));
+  options->channels_first = value == "NCHW";
+  return Status::Ok();
+}
+
 Status SetFolder(const std::string& value, DumpOptions* options) {
   options->folder = value;
   return Status::Ok();
@@ -94,6 +100,7 @@ const Variable kVariables[] = {
     {"DUMP_BLOB_DIR", SetFolder},
     {"DUMP_BLOB_FORMAT", SetFormat},
     {"DUMP_BLOB_COMPRESS", SetCompress},
+    {"DUMP_BLOB_ORDER", SetOrder},
     {"DUMP_BLOB_LAYERS", SetLayers},
     {"DUMP_BLOB_TYPES", SetTypes},
     {"DUMP_BLOB_FORWARDS", SetForwards},

@@ -143,6 +143,7 @@ Json ManifestJson(const Manifest& m) {
                      {"outputs", m.outputs},
                      {"format", m.format},
                      {"compress", m.compress},
+                     {"order", m.order},
                      {"layers", NameManifest(m.layers)},
                      {"types", NameManifest(m.types)},
                      {"forwards", m.forwards},

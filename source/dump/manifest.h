@@ -89,7 +89,7 @@ struct Manifest {
   std::string forwards_note;  // which Forwards are dumped, and why not more
   // Options, as their variables spell them.
   bool inputs = false, outputs = false, statistics_only = false, unfuse = false;
-  std::string format, compress, layers, types, forwards;
+  std::string format, compress, order, layers, types, forwards;
   bool complete = true;
   std::vector<std::string> errors;
   std::vector<DumpedBlob> files;

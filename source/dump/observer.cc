@@ -212,14 +212,16 @@ class DumpObserver : public Observer {
     Write(std::move(blob), std::move(tensor).value());
   }
 
-  // Values go out in the order of the model's axes.
+  // Values go out in the order of the model's axes, unless ours is asked for.
   void Write(DumpedBlob blob, Tensor tensor) {
-    Result<Tensor> turned = ToFileOrder(network_.graph(), blob.place.blob, tensor);
-    if (!turned.ok()) {
-      (void)Note(turned.status().AddContext(fmt::format("blob '{}'", blob.place.blob)));
-      return;
+    if (!options_.channels_first) {
+      Result<Tensor> turned = ToFileOrder(network_.graph(), blob.place.blob, tensor);
+      if (!turned.ok()) {
+        (void)Note(turned.status().AddContext(fmt::format("blob '{}'", blob.place.blob)));
+        return;
+      }
+      tensor = std::move(turned).value();
     }
-    tensor = std::move(turned).value();
     blob.model_dtype = network_.graph().ModelDType(blob.place.blob, tensor.dtype());
     if (!IsFloat(tensor.dtype()) && blob.model_dtype != tensor.dtype()) {
       Result<Tensor> narrow = tensor.ConvertedTo(blob.model_dtype);
@@ -266,6 +268,7 @@ class DumpObserver : public Observer {
     m.outputs = options_.outputs;
     m.statistics_only = options_.statistics_only;
     m.unfuse = network_.options().unfuse;
+    m.order = options_.channels_first ? "NCHW" : "model";
     m.format = FormatName(options_.format);
     m.compress = options_.zstd ? "zstd" : "none";
     m.layers = options_.layers;

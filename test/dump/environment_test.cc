@@ -32,6 +32,7 @@ TEST_F(Environment, Values) {
   Set("DUMP_BLOB_DIR", "/tmp/here");
   Set("DUMP_BLOB_FORMAT", "npy");
   Set("DUMP_BLOB_COMPRESS", "zstd");
+  Set("DUMP_BLOB_ORDER", "NCHW");
   Set("DUMP_BLOB_LAYERS", "conv*");
   Set("DUMP_BLOB_TYPES", "ReLU");
   Set("DUMP_BLOB_FORWARDS", "0-2");
@@ -39,6 +40,7 @@ TEST_F(Environment, Values) {
   Set("SAVE_IO_TENSORS", "1");
   const DumpOptions options = DumpOptionsFromEnvironment().value();
   EXPECT_TRUE(options.inputs && options.outputs && options.unfuse && options.zstd && options.save_io);
+  EXPECT_TRUE(options.channels_first);
   EXPECT_FALSE(options.statistics_only);
   EXPECT_EQ(options.folder, "/tmp/here");
   EXPECT_EQ(options.format, DumpOptions::Format::kNpy);
@@ -77,7 +79,8 @@ TEST_F(Environment, AnotherProgramsNameIsItsOwn) {
 TEST_F(Environment, MisspeltValueListsTheRightOnes) {
   const std::pair<const char*, const char*> cases[] = {{"DUMP_OUTPUT_BLOB", "2"},      {"DUMP_BLOB_FORMAT", "numpy"},
                                                        {"DUMP_BLOB_COMPRESS", "gzip"}, {"DUMP_BLOB_TYPES", "Convolve"},
-                                                       {"DUMP_BLOB_FORWARDS", "x"},    {"DUMP_BLOB_LAYERS", "/(/"}};
+                                                       {"DUMP_BLOB_ORDER", "NHWC"},    {"DUMP_BLOB_FORWARDS", "x"},
+                                                       {"DUMP_BLOB_LAYERS", "/(/"}};
   for (const auto& [name, value] : cases) {
     Set(name, value);
     const std::string error = Error();

@@ -245,6 +245,7 @@ TEST_F(DumpHeader, WrongCallsAndFullDisksAreSaidAndTheProgramGoesOn) {
 TEST_F(DumpHeader, VariablesThatItCannotFollowAreErrors) {
   for (const auto& [name, value] : std::map<std::string, std::string>{{"DUMP_BLOB_FORMAT", "text"},
                                                                       {"DUMP_BLOB_COMPRESS", "zstd"},
+                                                                      {"DUMP_BLOB_ORDER", "NCHW"},
                                                                       {"DUMP_BLOB_LAYERS", "/conv.*/"},
                                                                       {"DUMP_BLOB_FORWARDS", "first"},
                                                                       {"DUMP_BLOB_UNFUSE", "1"},

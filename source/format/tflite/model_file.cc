@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace plumb::tflite {
 namespace {
@@ -39,6 +40,10 @@ Status CheckQuantization(const schema::QuantizationParameters& grid, const Shape
   if (scales == 0) return Status::Ok();
   if (zeros != scales && zeros > 1)
     return Status::CorruptModel(fmt::format("it has {} scales and {} zero points", scales, zeros));
+  for (const float scale : *grid.scale()) {
+    if (!(scale >= 0) || std::isinf(scale))
+      return Status::CorruptModel(fmt::format("it has the scale {}, expected a positive number", scale));
+  }
   if (scales == 1) return Status::Ok();
   const int axis = grid.quantized_dimension();
   if (axis < 0 || axis >= shape.rank() || shape[axis] != static_cast<int64_t>(scales)) {

@@ -2,6 +2,8 @@
 // Files that are cut short, damaged or made to harm: one sentence, and never a crash.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "format/tflite/tflite_model.h"
 
 namespace plumb {
@@ -107,6 +109,10 @@ TEST(TfliteBrokenTest, ScalesOfNoKnownKindAreRefusedAndOthersAreCounted) {
             "quantise it with one per channel");
   EXPECT_EQ(with(custom, {0.5f, 0.25f}),
             "model 'x.tflite': subgraph 0: tensor 1 'w': it has 2 scales along axis 0 of [3]");
+  for (const auto& [scale, text] : {std::pair(NAN, "nan"), std::pair(INFINITY, "inf"), std::pair(-0.5f, "-0.5")}) {
+    EXPECT_EQ(with(custom, {scale}), std::string("model 'x.tflite': subgraph 0: tensor 1 'w': it has the scale ") +
+                                         text + ", expected a positive number");
+  }
 }
 
 TEST(TfliteBrokenTest, ScalesOfBlocksAreAConstantThatDividesTheRows) {
