@@ -2,6 +2,7 @@
 // TNN's types that become several layers of ours: the values that TNN's kernels compute, worked out by hand.
 #include "format/tnn/translate.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "format/tnn/tnn_test_util.h"
