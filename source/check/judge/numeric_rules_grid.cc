@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blobs that lie on grids of int8, whose scales the runtime chose (int8.h).
 #include <cmath>
+#include <utility>
 
 #include "check/judge/numeric_rules.h"
 #include "check/judge/tied_weights.h"
@@ -38,7 +39,8 @@ class GridNumericRules : public NumericRules {
   }
 
   Result<std::vector<Way>> OtherWays(const Scene& scene, const StepRecord& record, const Way& first) const override {
-    return WaysOfTies(scene, record, first);
+    auto ways = WaysOfTies(scene, record, first);
+    return ways.ok() ? std::move(ways) : std::vector<Way>();  // else it is what it was without
   }
 
   // Integers are added exactly.
