@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "check/core/coverage.h"
-#include "check/integer/integer_rules.h"
+#include "check/integer/made_for.h"
 #include "check/numbers/arithmetic.h"
 #include "check/subject/overwritten.h"
 #include "check/subject/subject_judge.h"

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "base/text.h"
-#include "check/integer/integer_rules.h"
+#include "check/integer/made_for.h"
 #include "graph/file_order.h"
 #include "graph/input_ranges.h"
 #include "interop/tensor_set.h"

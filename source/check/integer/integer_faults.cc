@@ -10,6 +10,7 @@
 #include <set>
 
 #include "check/integer/cut_group.h"
+#include "check/integer/fused_part.h"
 #include "check/integer/integer_rules.h"
 #include "check/integer/step_reader.h"
 #include "check/integer/step_sources.h"
@@ -35,12 +36,19 @@ class Naming {
 
   std::string Name() {
     if (device_.empty()) return "";
-    const CutGroup part = PartThatMakes(scene_, record_, blob_);
-    const auto reals = Reals(part);
-    if (reals.has_value() && IsOneInteger(*reals))
-      return fmt::format("computed with {} everywhere; the graph says other integers", device_[0]);
-    if (reals.has_value()) TryReals(*reals);
-    if (off_ > 0) TrySteps(part);
+    std::vector<CutGroup> parts;
+    const auto fused = runtime_ == MadeFor::kTnn ? FusedPartOf(record_.group, record_.inputs, blob_) : std::nullopt;
+    if (fused.has_value()) parts.push_back(fused->part);
+    parts.push_back(PartThatMakes(scene_, record_, blob_));
+    for (const CutGroup& part : parts) {
+      const auto reals = off_ > 0 ? Reals(part) : std::nullopt;
+      if (reals.has_value() && IsOneInteger(*reals))
+        return fmt::format("computed with {} everywhere; the graph says other integers", device_[0]);
+      if (reals.has_value()) TryReals(*reals);
+    }
+    for (const CutGroup& part : parts) {
+      if (off_ > 0) TrySteps(part);
+    }
     if (best_.empty() || !Explains()) {
       const std::string moved = step_.has_value() ? NameMovedOf(*step_) : "";
       return moved.empty() ? "" : fmt::format("computed {}", moved);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "check/integer/fused_part.h"
 #include "check/integer/step_reader.h"
 #include "check/integer/step_sources.h"
 #include "check/integer/stepwise.h"
@@ -104,27 +105,6 @@ bool RoundedToRange(const IntegerStep& step, float v, int64_t* whole) {
   return true;
 }
 
-bool HasOwnRules(MadeFor runtime) {
-  return runtime == MadeFor::kTnn || runtime == MadeFor::kNcnn || runtime == MadeFor::kMnn;
-}
-
-bool IsOfTflite(const Graph& graph) {
-  const ModelFormat* format = FindModelFormat(graph.source);
-  return format != nullptr && std::string(format->type) == "TFLITE";
-}
-
-MadeFor MadeForOf(const Scene& scene) {
-  const ModelFormat* format = FindModelFormat(scene.graph->source);
-  const std::string type = format == nullptr ? "" : format->type;
-  const auto is_of = [&](const char* words) { return scene.description.find(words) != std::string::npos; };
-  if (is_of(", dump of ncnn ")) return MadeFor::kNcnn;
-  if (type == "TNN" && is_of(", dump of litert ")) return MadeFor::kLiteRt;  // what was converted
-  if (type == "TNN" && is_of(", dump of onnxruntime ")) return MadeFor::kOnnxRuntime;
-  const size_t mnn = scene.description.find(", dump of mnn ");
-  if (mnn != std::string::npos && scene.description.find("int8", mnn) != std::string::npos) return MadeFor::kMnn;
-  return type == "TFLITE" ? MadeFor::kLiteRt : type == "TNN" ? MadeFor::kTnn : MadeFor::kOnnxRuntime;
-}
-
 const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime) {
   const auto join = [](const std::vector<std::vector<IntegerRule>>& families) {
     std::vector<IntegerRule> all;
@@ -161,16 +141,18 @@ std::string QuantisedAs(const LayerGroup& group, std::string blob) {
   return "";
 }
 
-// What a DequantizeLinear of one scale read to give these reals.
+// What a DequantizeLinear of one scale, or of one for each channel of TNN's, read to give these reals.
 Result<Tensor> IntegersBehind(const Scene& scene, const Layer& dequantizer, const Tensor& reals) {
-  const auto scale = OneNumber(scene, dequantizer.inputs[1]);
-  const auto zero = dequantizer.inputs.size() > 2 ? OneNumber(scene, dequantizer.inputs[2]) : std::optional<double>(0);
+  const std::vector<float> scales = ChannelScalesOf(scene, dequantizer.inputs[1]);
+  const auto scale = scales.empty() ? OneNumber(scene, dequantizer.inputs[1]) : static_cast<double>(scales[0]);
+  const auto zero = dequantizer.inputs.size() > 2 ? SameNumber(scene, dequantizer.inputs[2]) : std::optional<double>(0);
   if (!scale.has_value() || !zero.has_value() || !(*scale > 0) || !IsFloat(reals.dtype()))
     return Status::NotSupported("several scales, or no reals");
   PLUMB_ASSIGN_OR_RETURN(Tensor integers, Tensor::Create(DType::kI64, reals.shape()));
   for (int64_t i = 0; i < reals.NumElements(); ++i) {
-    const double real = reals.ValueAt(i), steps = std::nearbyint(real / *scale);
-    if (!(std::fabs(steps) < 0x1p31) || static_cast<float>(steps * *scale) != static_cast<float>(real))
+    const auto own = scales.empty() ? *scale : static_cast<double>(ScaleAt(scales, 1, reals.shape(), i));
+    const double real = reals.ValueAt(i), steps = std::nearbyint(real / own);
+    if (!(std::fabs(steps) < 0x1p31) || static_cast<float>(steps * own) != static_cast<float>(real))
       return Status::NotSupported("no such integers");
     integers.data<int64_t>()[i] = static_cast<int64_t>(steps + *zero);
   }
@@ -234,12 +216,9 @@ FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_
   std::vector<std::vector<IntegerRule>> families = {OnnxRuntimeRules(), TfliteRules(), XnnpackRules()};
   if (of_tflite) std::rotate(families.begin(), families.begin() + 1, families.end());
   if (HasOwnRules(runtime)) families = {AllIntegerRules(runtime)};
-  for (const auto& family : families) {
-    size_t missing = 0;
-    const std::optional<CutGroup> part = PartOf(family, scene, record, quantised.blob, &missing);
-    if (!part.has_value()) continue;
+  const auto ask = [&](const CutGroup& part) {
     ByEach(
-        AllIntegerRules(runtime), scene, *part, quantised.blob,
+        AllIntegerRules(runtime), scene, part, quantised.blob,
         [&](const char* words, const Tensor& integers) {
           const auto moved = MovedIntegers(scene, record, quantised.blob, quantised.written, integers);
           if (!moved.ok()) return true;
@@ -251,6 +230,16 @@ FollowedRule FindIntegerRule(const Scene& scene, const StepRecord& record, size_
           return differing != 0 || of_tflite;  // of others the first one is taken
         },
         quantised.written == quantised.blob ? quantised.integers : Tensor());
+  };
+  const auto fused = runtime == MadeFor::kTnn ? FusedPartOf(record.group, record.inputs, quantised.blob) : std::nullopt;
+  if (fused.has_value()) ask(fused->part);
+  if (!found.words.empty()) found.behind = ", its layers fused";
+  for (const auto& family : families) {
+    if (!found.words.empty()) break;
+    size_t missing = 0;
+    const std::optional<CutGroup> part = PartOf(family, scene, record, quantised.blob, &missing);
+    if (!part.has_value()) continue;
+    ask(*part);
     if (!found.words.empty() && missing > 0)
       found.behind =
           fmt::format(", behind {} quantised tensor{} that it did not write", missing, missing == 1 ? "" : "s");

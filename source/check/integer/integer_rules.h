@@ -11,6 +11,7 @@
 
 #include "check/integer/cut_group.h"
 #include "check/integer/integer_step.h"
+#include "check/integer/made_for.h"
 
 namespace plumb {
 
@@ -22,10 +23,6 @@ struct IntegerRule {
   bool (*replay)(const IntegerStep& step, std::vector<int64_t>* integers);
   bool of_tflite = false;  // only of a .tflite file: elsewhere it would be a fault, or has another name
 };
-
-// Whose kernels a model is made for, by the file that it was read from, or by the subject's own words.
-enum class MadeFor { kOnnxRuntime, kLiteRt, kTnn, kNcnn, kMnn };
-MadeFor MadeForOf(const Scene& scene);
 
 // onnxruntime_rules.cc, tflite_rules.cc, tflite_element_rules.cc, tflite_softmax_rules.cc, xnnpack_rules.cc,
 // resize_rules.cc, tnn_rules.cc, ncnn_rules.cc, mnn_rules.cc
@@ -43,10 +40,6 @@ std::vector<IntegerRule> MnnRules();
 // All that are asked of such a model, in their order: of a .tflite file TFLite's and XNNPACK's first, of TNN's, ncnn's
 // and MNN's their own alone.
 const std::vector<IntegerRule>& AllIntegerRules(MadeFor runtime = MadeFor::kOnnxRuntime);
-// Whether their kernels round halves away from zero everywhere, and no other runtime's rules are asked.
-bool HasOwnRules(MadeFor runtime);
-// Whether the graph was read from a .tflite file.
-bool IsOfTflite(const Graph& graph);
 
 // An output as a QuantizeLinear makes it, moved or not.
 struct QuantisedOutput {

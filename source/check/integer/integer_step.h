@@ -38,7 +38,8 @@ enum class IntegerForm {
 struct IntegerStep {
   IntegerForm form = IntegerForm::kProduct;
   // kSum, kTimes, kSquaredDifference, kPRelu (the slopes second): both operands, shaped like the result; of softmax,
-  // norms, elements, resizes, kRequantise: the input; of kJoin: all; of means and kReduceSum: the sums.
+  // norms, elements, resizes, kRequantise: the input; of kJoin: all; of means and kReduceSum: the sums; of kProduct
+  // what a fused Add adds.
   std::vector<IntegerOperand> operands;
   bool subtracts = false;       // kSum: the second
   int left = -1;                // kSum: so many bits to the left in place of the rule's
@@ -64,9 +65,11 @@ struct IntegerStep {
 
   Shape shape;  // of the operator's result
   float scale = 1;
+  std::vector<float> channel_scales;  // in its place, as of an operand
   int64_t zero = 0, low = 0, high = 0;
   // kProduct: low and high are those of its own activation, and these what the type has.
   bool activated = false;
+  bool rectified = false;  // kProduct: by a ReLU in front of the Add
   int64_t type_low = 0, type_high = 0;
 
   // What the device wrote behind a tail of no layer but ReLU; empty: not known, or there are others. For rules that
@@ -90,6 +93,10 @@ struct IntegerStep {
     if (!wraps) return std::clamp(whole + zero, low, high);
     const int64_t range = high - low + 1, off = (whole + zero - low) % range;
     return (off + range) % range + low;
+  }
+  float scale_at(int64_t i) const { return ScaleAt(channel_scales, scale, shape, i); }
+  float operand_scale_at(size_t operand, int64_t i) const {
+    return ScaleAt(operands[operand].scales, operands[operand].scale, shape, i);
   }
   size_t scale_index(int64_t i) const { return static_cast<size_t>(i / inner) % scales.size(); }
 };

@@ -373,6 +373,28 @@ bool TermsLost(IntegerStep* step, const BlobTable& blobs) {
   });
 }
 
+// Of what a fused Add adds.
+template <int kTimes>
+bool AddedTimes(IntegerStep* step, const BlobTable&) {
+  if (!IsProductStep(*step) || step->operands.empty()) return false;
+  step->operands[0].scale *= kTimes;
+  return true;
+}
+
+// The ReLU of a convolution that took an Add, on the other side of it.
+bool RectifiedBehind(IntegerStep* step, const BlobTable&) {
+  if (!step->rectified) return false;
+  step->rectified = false;
+  step->low = std::max(step->low, step->zero);
+  return true;
+}
+
+bool RectifiedInFront(IntegerStep* step, const BlobTable&) {
+  if (step->operands.empty() || step->rectified || !IsProductStep(*step)) return false;
+  step->rectified = true;
+  return true;
+}
+
 }  // namespace
 
 bool SumAnew(IntegerStep* step, const BlobTable& blobs) {
@@ -395,6 +417,10 @@ const std::vector<StepFault>& ProductFaults() {
       {"with sums that saturate at 16 bits", "exact sums", ShortSumInFrontOfBias<Saturated16>},
       {"with sums that wrap at 16 bits", "exact sums", ShortSum<Wrapped16>},
       {"with sums that wrap at 16 bits", "exact sums", ShortSumInFrontOfBias<Wrapped16>},
+      {"without what the Add adds", "with it", AddedTimes<0>},
+      {"with twice what the Add adds", "once", AddedTimes<2>},
+      {"with the ReLU behind the Add", "in front of it", RectifiedBehind},
+      {"with a ReLU in front of the Add", "none there", RectifiedInFront},
       {"without the bias", "with it", BiasTimes<0, 1>},
       {"with its bias twice", "once", BiasTimes<2, 1>},
       {"with half of its bias", "all", BiasTimes<1, 2>},

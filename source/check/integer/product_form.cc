@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "check/integer/cut_group.h"
+#include "check/integer/made_for.h"
 #include "check/integer/step_reader.h"
 #include "op/convolution.h"
 #include "op/matmul.h"
@@ -119,6 +120,27 @@ Status StepReader::ReadSpreadProduct(const Layer& base) {
     return ReadProduct(*product, bias, behind);
   }
   return Status::NotFound("no product");
+}
+
+Status StepReader::ReadProductAndAdd(const Layer& add) {
+  const bool sums = MadeForOf(scene_) == MadeFor::kTnn && add.inputs.size() == 2;
+  for (size_t slot = 0; slot < 2 && sums; ++slot) {
+    const Layer* relu = MakerOf(add.inputs[slot], OpKind::kReLU);
+    const Layer* product = MakerOf(relu != nullptr ? relu->inputs[0] : add.inputs[slot], OpKind::kConvolution);
+    if (product == nullptr) continue;
+    const int activation = ParamOf<ConvolutionParam>(*product).activation;
+    if (activation != kActivationNone && activation != kActivationReLU) continue;
+    auto added = sources_.Take({add.inputs[1 - slot]});
+    if (!added.ok() || (*added)[0].whole.NumElements() != step_.shape.NumElements()) continue;
+    Layer plain = *product;
+    auto param = std::make_shared<ConvolutionParam>(ParamOf<ConvolutionParam>(*product));
+    param->activation = kActivationNone;
+    plain.param = param;
+    step_.operands = std::move(added).value();
+    step_.rectified = relu != nullptr || activation == kActivationReLU;
+    return ReadProduct(plain, plain.Resource("bias"));
+  }
+  return Status::NotFound("no convolution in front");
 }
 
 Status StepReader::ReadProductOfTwo(const Layer& base) {

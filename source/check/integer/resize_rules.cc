@@ -109,7 +109,8 @@ bool EachPixel(const IntegerStep& step, std::vector<int64_t>* integers, F blend)
   const Shape &from = x.whole.shape(), &to = step.shape;
   Places places;
   if (!PlacesOf(step.base, &places) || from.rank() != 4 || to.rank() != 4 || from.Count(0, 2) != to.Count(0, 2) ||
-      x.scale != step.scale || x.zero != step.zero || integers->empty() || from.CountFrom(2) == 0)
+      x.scale != step.scale || !x.scales.empty() || !step.channel_scales.empty() || x.zero != step.zero ||
+      integers->empty() || from.CountFrom(2) == 0)
     return false;
   const Axis rows(from[2], to[2], places), columns(from[3], to[3], places);
   for (size_t i = 0; i < integers->size(); ++i) {

@@ -31,8 +31,10 @@ Result<IntegerStep> StepReader::Read(const std::string& blob) {
 }
 
 Status StepReader::ReadResult(const Layer& quantize) {
-  const auto scale = OneNumber(scene_, quantize.inputs[1]);
-  const auto zero = quantize.inputs.size() > 2 ? OneNumber(scene_, quantize.inputs[2]) : std::optional<double>(0);
+  step_.channel_scales = ChannelScalesOf(scene_, quantize.inputs[1]);
+  const auto scale = step_.channel_scales.empty() ? OneNumber(scene_, quantize.inputs[1])
+                                                  : std::optional<double>(step_.channel_scales[0]);
+  const auto zero = quantize.inputs.size() > 2 ? SameNumber(scene_, quantize.inputs[2]) : std::optional<double>(0);
   if (!scale.has_value() || !zero.has_value() || !(*scale > 0) || !std::isfinite(*scale))
     return Status::NotSupported("a scale that is not one number");
   std::vector<BlobInfo> infos;
@@ -55,6 +57,8 @@ float StepReader::Limit(float value) const {
 
 std::optional<Layer> StepReader::InSteps(const Layer& layer) const {
   Layer copy = layer;
+  const bool one_scale = step_.channel_scales.empty();
+  if (!one_scale && layer.kind != OpKind::kReLU && layer.kind != OpKind::kPooling) return std::nullopt;
   const auto limited = [&](float low, float high) {
     auto param = std::make_shared<ClipParam>();
     param->min = Limit(low), param->max = Limit(high);
@@ -149,6 +153,8 @@ Status StepReader::ReadConvolution(const Layer& base) {
     step_.activated = true;
     step_.type_low = step_.low, step_.type_high = step_.high;
     step_.low = std::max(step_.low, step_.zero);
+    if (activation == kActivationReLU6 && !step_.channel_scales.empty())
+      return Status::NotSupported("a limit of each channel");
     if (activation == kActivationReLU6) step_.high = std::min(step_.high, step_.zero + static_cast<int64_t>(Limit(6)));
   } else if (activation != kActivationNone) {
     return Status::NotSupported("another activation");
@@ -159,7 +165,8 @@ Status StepReader::ReadConvolution(const Layer& base) {
 Status StepReader::ReadSumForm(const Layer& base) {
   switch (base.kind) {
     case OpKind::kAdd: {
-      const Status product = ReadSpreadProduct(base);
+      Status product = ReadSpreadProduct(base);
+      if (product.code() == StatusCode::kNotFound) product = ReadProductAndAdd(base);
       return product.code() == StatusCode::kNotFound ? ReadPair(base, IntegerForm::kSum) : product;
     }
     case OpKind::kSub: step_.subtracts = true; return ReadPair(base, IntegerForm::kSum);

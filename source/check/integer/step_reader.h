@@ -51,6 +51,9 @@ class StepReader {
   void ReadWindow(const Layer& base, const Shape& x);
   Status ReadSpreadProduct(const Layer& base);
   Status ReadProductOfTwo(const Layer& base);
+  // A convolution, maybe with a ReLU, whose sums are not rounded before the Add, as TNN fuses them; NotFound: it is
+  // none.
+  Status ReadProductAndAdd(const Layer& add);
   // The layers, one behind the other, on whole numbers, exactly: f64 holds such sums.
   Status SumUp(const std::vector<const Layer*>& layers, const std::vector<Tensor>& inputs);
   // Of each output channel: one for all its weights.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "check/integer/cut_group.h"
+#include "check/integer/made_for.h"
 #include "op/core/op.h"
 #include "op/pad.h"
 #include "op/pooling.h"
@@ -46,9 +47,32 @@ std::optional<double> OneNumber(const Scene& scene, const std::string& blob) {
   return it->second.value.ValueAt(0);
 }
 
+std::optional<double> SameNumber(const Scene& scene, const std::string& blob) {
+  const auto it = scene.blobs->find(blob);
+  if (it == scene.blobs->end() || it->second.value.empty()) return std::nullopt;
+  const Tensor& value = it->second.value;
+  for (int64_t i = 1; i < value.NumElements(); ++i) {
+    if (value.ValueAt(i) != value.ValueAt(0)) return std::nullopt;
+  }
+  return value.ValueAt(0);
+}
+
+std::vector<float> ChannelScalesOf(const Scene& scene, const std::string& blob) {
+  const auto it = scene.blobs->find(blob);
+  if (MadeForOf(scene) != MadeFor::kTnn || it == scene.blobs->end() || it->second.value.NumElements() < 2) return {};
+  std::vector<float> scales;
+  for (int64_t i = 0; i < it->second.value.NumElements(); ++i) {
+    scales.push_back(static_cast<float>(it->second.value.ValueAt(i)));
+    if (!(scales.back() > 0) || !std::isfinite(scales.back())) return {};
+  }
+  return scales;
+}
+
 Result<IntegerOperand> StepSources::ScaleBy(const Layer& dequantizer) const {
-  const auto scale = OneNumber(scene_, dequantizer.inputs[1]);
-  const auto zero = dequantizer.inputs.size() > 2 ? OneNumber(scene_, dequantizer.inputs[2]) : std::optional<double>(0);
+  std::vector<float> scales = ChannelScalesOf(scene_, dequantizer.inputs[1]);
+  const auto scale = scales.empty() ? OneNumber(scene_, dequantizer.inputs[1]) : static_cast<double>(scales[0]);
+  const auto zero =
+      dequantizer.inputs.size() > 2 ? SameNumber(scene_, dequantizer.inputs[2]) : std::optional<double>(0);
   constexpr double kLargestZero = 0x1p31;
   if (!scale.has_value() || !zero.has_value() || !(*scale > 0) || !std::isfinite(*scale) ||
       !(std::fabs(*zero) <= kLargestZero))
@@ -56,21 +80,30 @@ Result<IntegerOperand> StepSources::ScaleBy(const Layer& dequantizer) const {
   IntegerOperand operand;
   operand.scale = static_cast<float>(*scale);
   operand.zero = static_cast<int64_t>(*zero);
+  operand.scales = std::move(scales);
   return operand;
 }
 
 Result<IntegerOperand> StepSources::ScaleOf(const std::string& blob) const {
   std::string at = blob;
+  bool channels_stay = true;
   for (int moves = 0; moves < kMostMoves; ++moves) {
     const int maker = MakerIn(group_, at);
     if (maker < 0) {
       const Layer* outside = DequantizerOf(scene_, at);
       if (outside == nullptr) break;
-      return ScaleBy(*outside);
+      PLUMB_ASSIGN_OR_RETURN(IntegerOperand operand, ScaleBy(*outside));
+      if (!channels_stay && !operand.scales.empty()) break;
+      return operand;
     }
     const Layer& layer = *group_.members[static_cast<size_t>(maker)];
-    if (layer.kind == OpKind::kPlumbDequantizeLinear) return ScaleBy(layer);
+    if (layer.kind == OpKind::kPlumbDequantizeLinear) {
+      PLUMB_ASSIGN_OR_RETURN(IntegerOperand operand, ScaleBy(layer));
+      if (!channels_stay && !operand.scales.empty()) break;
+      return operand;
+    }
     if (!OnlyMoves(layer)) break;
+    channels_stay = channels_stay && (layer.kind == OpKind::kPooling || layer.kind == OpKind::kReLU);
     at = layer.inputs[0];
   }
   return Status::NotSupported("no DequantizeLinear made '" + blob + "'");
@@ -81,9 +114,11 @@ Result<Tensor> StepSources::Counted(const Tensor& values, const std::string& blo
   if (outside == nullptr) return Status::NotSupported("no DequantizeLinear made '" + blob + "'");
   PLUMB_ASSIGN_OR_RETURN(const IntegerOperand by, ScaleBy(*outside));
   PLUMB_ASSIGN_OR_RETURN(Tensor whole, values.Clone());
-  const auto scale = static_cast<double>(by.scale);
+  if (!by.scales.empty() && whole.shape().DimOrOne(1) != static_cast<int64_t>(by.scales.size()))
+    return Status::NotSupported("'" + blob + "' has other channels");
   for (int64_t i = 0; i < whole.NumElements(); ++i) {
     double& value = whole.data<double>()[i];
+    const auto scale = static_cast<double>(ScaleAt(by.scales, by.scale, whole.shape(), i));
     const double steps = std::nearbyint(value / scale);
     if (static_cast<float>(steps * scale) != static_cast<float>(value))  // NaN, too
       return Status::NotSupported("'" + blob + "' is not what its DequantizeLinear makes");

@@ -15,6 +15,11 @@ namespace plumb {
 // The one number of a constant blob of the scene.
 std::optional<double> OneNumber(const Scene& scene, const std::string& blob);
 
+// Of a zero point: the number that all elements of the constant are.
+std::optional<double> SameNumber(const Scene& scene, const std::string& blob);
+// The scales of the channels of TNN's blobs, where the constant has several, all above 0; else empty.
+std::vector<float> ChannelScalesOf(const Scene& scene, const std::string& blob);
+
 class StepSources {
  public:
   StepSources(const Scene& scene, const LayerGroup& group, const std::vector<Tensor>& inputs)

@@ -30,12 +30,34 @@ bool HalfAdded(const IntegerStep& step, float steps, int64_t* integer) {
 
 bool IsSum32(double sum) { return std::fabs(sum) <= static_cast<double>(kInt32Max); }
 
+// The sum in steps of the result; with a fused Add what is added, too, in one operation with its factor or in two.
+template <bool kOneOperation>
+float ProductSteps(const IntegerStep& step, size_t i) {
+  const auto at = static_cast<int64_t>(i);
+  const float factor = step.scales[step.scale_index(at)] / step.scale_at(at);
+  float steps = static_cast<float>(step.sums.data<double>()[i]) * factor;
+  if (step.rectified) steps = std::max(steps, 0.0f);
+  if (step.operands.empty()) return steps;
+  const auto added = static_cast<float>(step.operands[0].whole.data<double>()[i]);
+  const float of_added = step.operand_scale_at(0, at) / step.scale_at(at);
+  return kOneOperation ? std::fma(added, of_added, steps) : steps + added * of_added;
+}
+
 template <RoundSteps kRound>
 bool TnnProduct(const IntegerStep& step, std::vector<int64_t>* integers) {
   for (size_t i = 0; i < integers->size(); ++i) {
-    const double sum = step.sums.data<double>()[i];
-    const float factor = step.scales[step.scale_index(static_cast<int64_t>(i))] / step.scale;
-    if (!IsSum32(sum) || !kRound(step, static_cast<float>(sum) * factor, &(*integers)[i])) return false;
+    if (!IsSum32(step.sums.data<double>()[i]) || !kRound(step, ProductSteps<false>(step, i), &(*integers)[i]))
+      return false;
+  }
+  return true;
+}
+
+template <RoundSteps kRound>
+bool TnnProductWithFma(const IntegerStep& step, std::vector<int64_t>* integers) {
+  if (step.operands.empty()) return false;
+  for (size_t i = 0; i < integers->size(); ++i) {
+    if (!IsSum32(step.sums.data<double>()[i]) || !kRound(step, ProductSteps<true>(step, i), &(*integers)[i]))
+      return false;
   }
   return true;
 }
@@ -45,12 +67,12 @@ template <RoundSteps kRound, bool kDivides>
 bool TnnSum(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand &a = step.operands[0], &b = step.operands[1];
   if (!kDivides && (a.zero != 0 || b.zero != 0 || step.subtracts)) return false;
-  const float inverse = 1 / step.scale;
   for (size_t i = 0; i < integers->size(); ++i) {
-    const float first = a.scale * static_cast<float>(a.whole.data<double>()[i]);
-    const float second = b.scale * static_cast<float>(b.whole.data<double>()[i]);
-    const float sum = step.subtracts ? first - second : first + second;
-    if (!kRound(step, kDivides ? sum / step.scale : sum * inverse, &(*integers)[i])) return false;
+    const auto at = static_cast<int64_t>(i);
+    const float first = step.operand_scale_at(0, at) * static_cast<float>(a.whole.data<double>()[i]);
+    const float second = step.operand_scale_at(1, at) * static_cast<float>(b.whole.data<double>()[i]);
+    const float sum = step.subtracts ? first - second : first + second, scale = step.scale_at(at);
+    if (!kRound(step, kDivides ? sum / scale : sum * (1 / scale), &(*integers)[i])) return false;
   }
   return true;
 }
@@ -58,7 +80,7 @@ bool TnnSum(const IntegerStep& step, std::vector<int64_t>* integers) {
 // Sum by count, cut off towards zero; pools keep scale and zero point.
 bool TnnMean(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
-  if (x.scale != step.scale || x.zero != step.zero) return false;
+  if (x.scale != step.scale || x.scales != step.channel_scales || x.zero != step.zero) return false;
   for (size_t i = 0; i < integers->size(); ++i) {
     const int64_t count = step.counts.empty() ? step.count : step.counts[i];
     const double sum = x.whole.data<double>()[i] + static_cast<double>(x.zero) * static_cast<double>(count);
@@ -73,7 +95,8 @@ bool TnnMaxPool(const IntegerStep& step, std::vector<int64_t>* integers) {
   const IntegerOperand& x = step.operands[0];
   const bool pools = std::any_of(step.tail_layers.begin(), step.tail_layers.end(),
                                  [](const Layer& layer) { return layer.kind == OpKind::kPooling; });
-  if (!pools || step.low != -128 || x.scale != step.scale || x.zero != step.zero) return false;
+  if (!pools || step.low != -128 || x.scale != step.scale || x.scales != step.channel_scales || x.zero != step.zero)
+    return false;
   for (size_t i = 0; i < integers->size(); ++i)
     (*integers)[i] = std::max<int64_t>(static_cast<int64_t>(x.whole.data<double>()[i]) + x.zero, -127);
   return true;
@@ -83,7 +106,9 @@ bool TnnMaxPool(const IntegerStep& step, std::vector<int64_t>* integers) {
 bool TnnJoin(const IntegerStep& step, std::vector<int64_t>* integers) {
   const int64_t whole = step.shape.CountFrom(step.axis), outer = step.shape.Count(0, step.axis);
   int64_t offset = 0;
+  if (!step.channel_scales.empty()) return false;
   for (const IntegerOperand& part : step.operands) {
+    if (!part.scales.empty()) return false;
     const float factor = part.scale / step.scale;
     const int64_t run = part.whole.shape().CountFrom(step.axis);
     for (int64_t i = 0; i < outer * run; ++i) {
@@ -104,6 +129,10 @@ std::vector<IntegerRule> TnnRules() {
        TnnProduct<AwayFromZero>},
       {IntegerForm::kProduct, "TNN's naive rule (the sum times an f32 scale, a half added in f32 and cut off)",
        TnnProduct<HalfAdded>},
+      {IntegerForm::kProduct, "TNN's rule for a fused Add (an FMA, halves away from zero)",
+       TnnProductWithFma<AwayFromZero>},
+      {IntegerForm::kProduct, "TNN's naive rule for a fused Add (an FMA, a half added in f32 and cut off)",
+       TnnProductWithFma<HalfAdded>},
       {IntegerForm::kSum, "TNN's rule for sums (f32 reals times 1 / scale, halves away from zero)",
        TnnSum<AwayFromZero, false>},
       {IntegerForm::kSum, "TNN's naive rule for sums (f32 reals by the scale, a half added in f32 and cut off)",

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "check/integer/integer_rules.h"
+#include "check/integer/made_for.h"
 #include "check/numbers/int8.h"
 #include "check/numbers/telling.h"
 #include "check/subject/activated.h"

@@ -121,7 +121,7 @@ Status ExpandBias(const StoredWeight& weight, ImportRecord* record, Layer* layer
   return Status::Ok();
 }
 
-// Each input channel has a scale of its own, so no DequantizeLinear gives the weights.
+// Each input channel has a scale of its own: the DequantizeLinear on record gives the weights times that.
 Status DivideByChannel(const Tensor& input_scale, const Shape& input, Tensor* weight) {
   if (input.rank() < 2 || input[1] != input_scale.NumElements())
     return Status::CorruptModel(fmt::format("its input {} has {} scales", input.ToString(), input_scale.NumElements()));
@@ -146,12 +146,9 @@ Status ExpandStatic(const Tensor& input_scale, const Shape& input, ImportRecord*
     stored.scale = std::move(own);
   }
   PLUMB_ASSIGN_OR_RETURN(Tensor made, Floats(stored));
-  if (one) {
-    Record(*layer, "weight", stored, made, record);
-    if (record != nullptr) record->product_scales[layer->name + "/weight"] = product_scale;
-  } else {
-    PLUMB_RETURN_IF_ERROR(DivideByChannel(input_scale, input, &made));
-  }
+  if (!one) PLUMB_RETURN_IF_ERROR(DivideByChannel(input_scale, input, &made));
+  Record(*layer, "weight", stored, made, record);
+  if (record != nullptr) record->product_scales[layer->name + "/weight"] = product_scale;
   layer->resources["weight"] = std::move(made);
   return Status::Ok();
 }

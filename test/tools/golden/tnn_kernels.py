@@ -30,6 +30,19 @@ class Naive:
         assert all(part.scale == out.scale for part in parts)  # its kernel copies
         return np.concatenate([part.q for part in parts], axis)
 
+    def fused(self, steps, added, scale, rectified, one_operation):
+        """A convolution into which TNN fused an Add: what becomes of its sums in steps of the result."""
+        if rectified:
+            steps = np.maximum(steps, F32(0))
+        whole, factor = (added.q - added.zero).astype(F32), F32(added.scale / scale)
+        if one_operation:  # 24 bits each: their product is exact
+            return (whole.astype(np.longdouble) * factor + steps).astype(F32)
+        return (steps + (whole * factor).astype(F32)).astype(F32)
+
+    def sigmoid(self, x, out):
+        reals = (F32(1) / (F32(1) + np.exp(-x.reals()).astype(F32))).astype(F32)
+        return self.to_int8((reals / out.scale).astype(F32))
+
     def upsample(self, x, out):
         (top, bottom, above, below) = rows_of(x.reals(), out.shape, lambda a, wa, b, wb: wa * a + wb * b)
         return self.to_int8(((above * top + below * bottom) / out.scale).astype(F32))
@@ -139,8 +152,11 @@ class File:
                             raw(scales, FLOAT))
 
     def scale(self, blob, scale, zero=0):
+        """scale: one, or one for each channel."""
+        scales = np.ravel(scale)
         self.records.append(struct.pack("<i", 600) + text("BlobScale") + text(blob + "_scale_data_") +
-                            raw([zero], INT8) + raw([scale], FLOAT) + raw([0], INT32))
+                            raw(np.full(len(scales), zero), INT8) + raw(scales, FLOAT) +
+                            raw(np.zeros(len(scales)), INT32))
 
     def save(self, path):
         header = [f"1 1 1 {MAGIC}", f"data 4 {' '.join(map(str, self.shape))} 0", "", self.last, str(len(self.lines))]
