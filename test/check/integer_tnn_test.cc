@@ -9,7 +9,9 @@
 
 #include "check/integer/integer_rules.h"
 #include "integer_rules_util.h"
+#include "op/pooling.h"
 #include "op/upsample.h"
+#include "util/make_layer.h"
 
 namespace plumb {
 namespace {
@@ -234,6 +236,34 @@ TEST(IntegerMnn, DepthwiseConvolutionsCutTheirBiasOff) {
   step.real_bias = {1.9f * 0x1p-5f, 0};
   EXPECT_EQ(By("MNN's rule for depth-wise", step), (Integers{26, 0}));
   EXPECT_TRUE(By("MNN's rule (the sum", step).empty());
+}
+
+// The larger of -3 and 5 by 3 and 5, and as MNN 3.6.1 compares them: as 125 and -123.
+TEST(IntegerMnn, MaxPoolsMayCompareSignedBytes) {
+  IntegerStep step = Result8(IntegerForm::kRequantise, 2, 1, 0);
+  step.shape = {1, 1, 1, 2};
+  Tensor x = Tensor::Create(DType::kF64, step.shape).value();
+  x.data<double>()[0] = -3, x.data<double>()[1] = 5;
+  step.operands = {{x, 1, 0, false}};
+  auto pool = std::make_shared<PoolingParam>();
+  pool->kernel_w = pool->stride_w = 2;
+  pool->kernel_h = pool->stride_h = 1;
+  Layer layer = MakeLayer(OpKind::kPooling, "pool", {"x"}, {"y"});
+  layer.param = pool;
+  EXPECT_TRUE(By("MNN's rule for max pools", step).empty());
+  step.tail_layers = {layer};
+  step.tail.inputs = {{0, 0, "x"}};
+  step.tail.outputs = {{0, 0, "y"}};
+  step.tail_inputs.resize(1);
+  const Integers whole = By("MNN's rule for max pools", step);
+  EXPECT_EQ(whole, (Integers{-3, 5}));
+  BlobTable blobs;
+  blobs["x"].shape = step.shape;
+  blobs["y"].shape = {1, 1, 1, 1};
+  blobs["x"].dtype = blobs["y"].dtype = DType::kF32;
+  EXPECT_EQ(BehindTail(step, blobs, whole).value().data<int64_t>()[0], 5);
+  step.signed_bytes = true;
+  EXPECT_EQ(BehindTail(step, blobs, whole).value().data<int64_t>()[0], -3);
 }
 
 // 3 by 0.5 and 5 by 0.25 is 5.5 steps, away from zero, and 10.

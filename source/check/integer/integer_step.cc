@@ -15,7 +15,9 @@ void NoteWritten(std::vector<int64_t> integers, IntegerStep* step) {
 
 Result<Tensor> BehindTail(const IntegerStep& step, const BlobTable& blobs, const std::vector<int64_t>& integers) {
   PLUMB_ASSIGN_OR_RETURN(Tensor whole, Tensor::Create(DType::kF64, step.shape));
-  for (size_t i = 0; i < integers.size(); ++i) whole.data<double>()[i] = static_cast<double>(integers[i] - step.zero);
+  const auto taken = [&](int64_t q) { return !step.signed_bytes ? q : q < 0 ? q + 128 : q - 128; };  // and back
+  for (size_t i = 0; i < integers.size(); ++i)
+    whole.data<double>()[i] = static_cast<double>(taken(integers[i]) - step.zero);
   if (!step.tail_layers.empty()) {
     LayerGroup tail = step.tail;
     for (const Layer& layer : step.tail_layers) tail.members.push_back(&layer);
@@ -29,7 +31,7 @@ Result<Tensor> BehindTail(const IntegerStep& step, const BlobTable& blobs, const
   for (int64_t i = 0; i < whole.NumElements(); ++i) {
     const double value = whole.data<double>()[i];
     if (!(std::fabs(value) < 0x1p40)) return Status::NotSupported("no integer");
-    result.data<int64_t>()[i] = static_cast<int64_t>(value) + step.zero;
+    result.data<int64_t>()[i] = taken(static_cast<int64_t>(value) + step.zero);
   }
   return result;
 }

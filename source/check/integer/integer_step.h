@@ -82,11 +82,12 @@ struct IntegerStep {
   std::vector<Layer> tail_layers;   // that are not the graph's
 
   // What a faulty kernel does otherwise.
-  bool wraps = false;    // integers beyond the limits
-  int factor_bits = 31;  // kProduct in fixed point
-  int entry = 0;         // tables of 16 bits: so many entries further on
-  bool lines = true;     // tables of 16 bits: between two entries
-  bool halves = true;    // tables of 16 bits: rounded to the nearest, not down
+  bool wraps = false;         // integers beyond the limits
+  int factor_bits = 31;       // kProduct in fixed point
+  int entry = 0;              // tables of 16 bits: so many entries further on
+  bool lines = true;          // tables of 16 bits: between two entries
+  bool halves = true;         // tables of 16 bits: rounded to the nearest, not down
+  bool signed_bytes = false;  // the tail takes bytes of q + 128 for signed ones
 
   bool of_16_bits() const { return high - low > 255; }
   int64_t Limited(int64_t whole) const {

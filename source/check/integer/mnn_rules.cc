@@ -97,6 +97,17 @@ bool MnnDepthwise(const IntegerStep& step, std::vector<int64_t>* integers) {
   return true;
 }
 
+// Max pools take integers as they are.
+bool MnnMaxPool(const IntegerStep& step, std::vector<int64_t>* integers) {
+  const IntegerOperand& x = step.operands[0];
+  const bool pools = std::any_of(step.tail_layers.begin(), step.tail_layers.end(),
+                                 [](const Layer& layer) { return layer.kind == OpKind::kPooling; });
+  if (!pools || x.scale != step.scale || x.zero != step.zero) return false;
+  for (size_t i = 0; i < integers->size(); ++i)
+    (*integers)[i] = std::clamp(static_cast<int64_t>(x.whole.data<double>()[i]) + x.zero, step.low, step.high);
+  return true;
+}
+
 // Both operands as reals, times 1 / y_scale; halves away from zero, then the zero point.
 template <int64_t kLowest>
 bool MnnSum(const IntegerStep& step, std::vector<int64_t>* integers) {
@@ -126,6 +137,7 @@ std::vector<IntegerRule> MnnRules() {
        MnnDepthwise<-128>},
       {IntegerForm::kSum, "MNN's rule for sums (f32 reals times 1 / scale, halves away from zero)", MnnSum<-127>},
       {IntegerForm::kSum, "MNN's rule for sums from -128 on (f32 reals times 1 / scale)", MnnSum<-128>},
+      {IntegerForm::kRequantise, "MNN's rule for max pools (integers as they are)", MnnMaxPool},
   };
 }
 

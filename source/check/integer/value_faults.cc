@@ -71,6 +71,13 @@ bool LimitedInFrontOfZero(IntegerStep* step, const BlobTable&) {
   return zero != 0 && step->low < step->high;
 }
 
+// Of max pools: MNN 3.6.1 on x86.
+bool MaximaOfSignedBytes(IntegerStep* step, const BlobTable&) {
+  step->signed_bytes = std::any_of(step->tail_layers.begin(), step->tail_layers.end(),
+                                   [](const Layer& layer) { return layer.kind == OpKind::kPooling; });
+  return step->signed_bytes && step->low == -128 && step->high == 127;
+}
+
 // The limits of the activation behind the operator; false: it has none.
 ClipParam* ActivationOf(IntegerStep* step) {
   for (Layer& layer : step->tail_layers) {
@@ -252,6 +259,7 @@ const std::vector<StepFault>& ValueFaults() {
       {"by the entry before in its table", "its own", OtherEntry<-1>},
       {"with rounding down", "to the nearest", RoundedDown},
       {"with limits in front of the zero point", "behind it", LimitedInFrontOfZero},
+      {"with bytes of its integers and 128 compared as signed ones", "the integers", MaximaOfSignedBytes},
       {"without its activation's limits", "with them", ActivationLost},
       {"without its activation's upper limit", "with it", UpperLimitLost},
       {"with its activation's upper limit and one more", "the limit", UpperLimitOff<1>},

@@ -247,7 +247,8 @@ def check_own_faults(MNN, version):
 
     def limited(net, integers):
         return np.maximum(net.integers["sum"], 0)
-    for chain, layer, explained in ((POOL, "pool", as_signed), (FUSED, "sum", limited)):
+    for chain, layer, explained, cause in ((POOL, "pool", as_signed, "compared as signed"),
+                                           (FUSED, "sum", limited, "lower limit at the integer 0")):
         for seed in range(3):
             net = Network(chain, seed)
             integers, _ = net.run(MNN)
@@ -255,7 +256,7 @@ def check_own_faults(MNN, version):
             expect((explained(net, integers) == integers[layer]).all(), f"MNN's {layer}, seed {seed}: as is known")
             run = judge(net, integers, version)
             wrong = [step for step in run["layers"] if step["verdict"] == "wrong"]
-            expect(len(wrong) == 1 and layer in wrong[0]["nodes"],
+            expect(len(wrong) == 1 and layer in wrong[0]["nodes"] and cause in wrong[0]["cause"],
                    f"MNN's {layer}, seed {seed}: {differing} integers differ: '{wrong[0]['cause'] if wrong else ''}'",
                    lines(run["layers"]))
 
