@@ -60,7 +60,18 @@ nb::dict Describe(const AlignedDevice& device) {
   return dict;
 }
 
-// (description of the original, devices)
+// Whose steps were judged one by one, and what they are.
+nb::dict DescribeSteps(const RunReport& run) {
+  nb::dict dict;
+  dict["device"] = run.device;
+  dict["aligned"] = run.Count(Verdict::kAligned);
+  dict["grey"] = run.Count(Verdict::kGrey);
+  dict["wrong"] = run.Count(Verdict::kWrong);
+  dict["first_wrong"] = run.first_wrong < 0 ? "" : run.layers[static_cast<size_t>(run.first_wrong)].step.name;
+  return dict;
+}
+
+// (description of the original, devices, whether it is equal, steps)
 nb::tuple AlignModels(const std::string& original, const ModelHandle& converted,
                       const std::vector<std::string>& devices, const Arrays& arrays, uint64_t seed, double tolerance,
                       bool every_layer, const std::string& python) {
@@ -79,7 +90,9 @@ nb::tuple AlignModels(const std::string& original, const ModelHandle& converted,
   });
   nb::list list;
   for (const AlignedDevice& device : report.devices) list.append(Describe(device));
-  return nb::make_tuple(report.original, list);
+  nb::list steps;
+  for (const RunReport& run : report.steps) steps.append(DescribeSteps(run));
+  return nb::make_tuple(report.original, list, report.equal, steps);
 }
 
 }  // namespace
@@ -103,7 +116,8 @@ void BindCompare(nb::module_& m) {
   m.def("align", &AlignModels,
         nb::sig("def align(original: str, converted: Graph, devices: collections.abc.Sequence[str], "
                 "arrays: collections.abc.Mapping[str, tuple[object, bool]], seed: int, tolerance: float, "
-                "every_layer: bool, python: str, /) -> tuple[str, list[dict[str, typing.Any]]]"));
+                "every_layer: bool, python: str, /) -> tuple[str, list[dict[str, typing.Any]], bool, list[dict[str, "
+                "typing.Any]]]"));
 }
 
 }  // namespace plumb::python

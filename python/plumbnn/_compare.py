@@ -113,14 +113,18 @@ class AlignedDevice:
 
 @dataclasses.dataclass(frozen=True)
 class Alignment:
-    """Whether a converted model computes what the original does in ONNX Runtime."""
+    """Whether a converted model computes what the original does in ONNX Runtime or LiteRT.
+
+    `steps`: of networks of integers, which every runtime rounds in its own way. Where a device is
+    not equal, the original's steps ("original") are judged one by one, and those of each device but
+    NAIVE: dicts with device, aligned, grey, wrong and first_wrong. `equal` then says that all are
+    aligned.
+    """
 
     original: str
     devices: list[AlignedDevice]
-
-    @property
-    def equal(self) -> bool:
-        return all(device.equal for device in self.devices)
+    equal: bool
+    steps: list[dict[str, Any]]
 
     def _repr_html_(self) -> str:
         """For notebooks: each device's outputs, and the first operator that differs."""
@@ -153,7 +157,7 @@ def align(
     every_layer: bool = False,
     seed: int = 1,
 ) -> Alignment:
-    """Runs the original .onnx in ONNX Runtime and the converted model on devices; compares them.
+    """Runs the original, an .onnx in ONNX Runtime or a .tflite in LiteRT, and the converted model on devices.
 
     Args:
         converted: None: the original as Plumb imports it.
@@ -162,17 +166,17 @@ def align(
         every_layer: compare layer by layer also where the outputs are equal.
 
     Raises:
-        Error: InvalidArgument when onnx or onnxruntime is missing in this Python (or in the one
-            that PLUMB_PYTHON names); those of `load` and `Network`.
+        Error: InvalidArgument when onnx and onnxruntime, or ai_edge_litert, are missing in this
+            Python (or in the one that PLUMB_PYTHON names); those of `load` and `Network`.
     """
     python = os.environ.get("PLUMB_PYTHON") or sys.executable
     model = as_model(original if converted is None else converted)
     names = _given.device_names(devices)
     arrays = all_ready(_given.by_name(inputs, lambda: list(model.inputs)))
-    described, found = _core.align(
+    described, found, equal, steps = _core.align(
         _given.path_of(original, "original"), model._graph, names, arrays, seed, tolerance, every_layer, python
     )
-    return Alignment(described, [_aligned_device(device) for device in found])
+    return Alignment(described, [_aligned_device(device) for device in found], equal, steps)
 
 
 def _aligned_device(device: dict[str, Any]) -> AlignedDevice:

@@ -54,7 +54,7 @@ bool OnlyFlips(const StepRecord& record) {
 
 // Integers of which too few differ, by too little, for causes other than a kernel's: one fits by chance.
 bool TellsNothing(const StepRecord& record) {
-  constexpr double kFewestBits = 12;
+  constexpr double kFewestBits = 14;
   for (size_t o = 0; o < record.device.size(); ++o) {
     if (BitsOfDifference(record, o) >= kFewestBits) return false;
   }

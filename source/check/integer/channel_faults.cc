@@ -99,14 +99,14 @@ class Channels {
   // Within the rounding of either, or at a limit: the largest or smallest integer of the output.
   bool IsScaled(double factor, int64_t zero) const {
     const auto [low, high] = std::minmax_element(device_.begin(), device_.end());
+    constexpr size_t kFewest = 8;  // that are moved, and within the limits
     size_t moved = 0;
     const bool holds = Holds([&](size_t i) {
+      if (device_[i] == *low || device_[i] == *high || right_[i] == *low || right_[i] == *high) return true;
       const double from = static_cast<double>(right_[i] - zero), to = static_cast<double>(device_[i] - zero);
       moved += std::fabs(to - from) > 1 ? 1 : 0;
-      const bool limited = device_[i] == *low || device_[i] == *high || right_[i] == *low || right_[i] == *high;
-      return std::fabs(to - factor * from) <= std::max(factor, 1.0) || limited;
+      return std::fabs(to - factor * from) <= std::max(factor, 1.0);
     });
-    constexpr size_t kFewest = 3;
     return holds && moved >= kFewest;
   }
 
