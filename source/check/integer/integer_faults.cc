@@ -162,8 +162,9 @@ class Naming {
     const int maker = MakerIn(part.group, blob_);
     if (maker < 0) return std::nullopt;
     const Layer& quantize = *part.group.members[static_cast<size_t>(maker)];
-    const auto scale = OneNumber(scene_, quantize.inputs[1]);
-    const auto zero = quantize.inputs.size() > 2 ? OneNumber(scene_, quantize.inputs[2]) : std::optional<double>(0);
+    const std::vector<float> scales = ChannelScalesOf(scene_, quantize.inputs[1]);
+    const auto scale = scales.empty() ? OneNumber(scene_, quantize.inputs[1]) : static_cast<double>(scales[0]);
+    const auto zero = quantize.inputs.size() > 2 ? SameNumber(scene_, quantize.inputs[2]) : std::optional<double>(0);
     std::vector<BlobInfo> infos;
     for (const std::string& blob : quantize.inputs) infos.push_back(scene_.blobs->at(blob));
     const auto range = ResolveQuant(quantize, infos);
@@ -173,7 +174,8 @@ class Naming {
     if (!replay.ok() || replay->values[0].dtype() != DType::kF64) return std::nullopt;
     QuantisedReals reals{{}, static_cast<int64_t>(*zero), range->low, range->high, HasOwnRules(runtime_)};
     for (int64_t i = 0; i < replay->values[0].NumElements(); ++i) {
-      reals.steps.push_back(replay->values[0].data<double>()[i] / *scale);
+      const auto own = ScaleAt(scales, static_cast<float>(*scale), replay->values[0].shape(), i);
+      reals.steps.push_back(replay->values[0].data<double>()[i] / (scales.empty() ? *scale : static_cast<double>(own)));
       if (!(std::fabs(reals.steps.back()) < 0x1p40)) return std::nullopt;
     }
     return reals.steps.size() == device_.size() ? std::optional<QuantisedReals>(reals) : std::nullopt;

@@ -47,6 +47,7 @@ bool EverySecondEntry(IntegerStep* step, const BlobTable&) {
 bool ScalesExchanged(IntegerStep* step, const BlobTable&) {
   if (step->operands.size() != 2) return false;
   std::swap(step->operands[0].scale, step->operands[1].scale);
+  std::swap(step->operands[0].scales, step->operands[1].scales);
   return true;
 }
 

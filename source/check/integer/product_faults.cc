@@ -378,6 +378,7 @@ template <int kTimes>
 bool AddedTimes(IntegerStep* step, const BlobTable&) {
   if (!IsProductStep(*step) || step->operands.empty()) return false;
   step->operands[0].scale *= kTimes;
+  for (float& scale : step->operands[0].scales) scale *= kTimes;
   return true;
 }
 
