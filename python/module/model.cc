@@ -112,7 +112,8 @@ void BindModel(nb::module_& m) {
           [](const ModelHandle& model) {
             nb::dict inputs;
             for (const GraphInput& input : model.graph->inputs) {
-              inputs[nb::cast(input.name)] = nb::make_tuple(DTypeName(input.dtype), input.shape.dims());
+              inputs[nb::cast(input.name)] =
+                  nb::make_tuple(DTypeName(model.graph->ModelDType(input.name, input.dtype)), input.shape.dims());
             }
             return inputs;
           },

@@ -175,9 +175,11 @@ nb::list ToSteps(const NetworkHandle& handle) {
 
 nb::dict DescribeInputs(const NetworkHandle& handle) {
   nb::dict inputs;
-  for (const GraphInput& input : handle.network().graph().inputs) {
+  const Graph& graph = handle.network().graph();
+  for (const GraphInput& input : graph.inputs) {
     const BlobInfo& info = handle.network().blobs().at(input.name);
-    inputs[nb::cast(input.name)] = nb::make_tuple(DTypeName(info.dtype), info.shape.dims());
+    inputs[nb::cast(input.name)] =
+        nb::make_tuple(DTypeName(graph.ModelDType(input.name, info.dtype)), info.shape.dims());
   }
   return inputs;
 }
