@@ -242,7 +242,9 @@ double BitsOfDifference(const StepRecord& record, size_t output) {
   }
   const auto all = static_cast<double>(device.NumElements());
   const double ways = std::lgamma(all + 1) - std::lgamma(differing + 1) - std::lgamma(all - differing + 1);
-  const double of_one = differing == 1 ? 7 : 0;  // a single integer fits too easily
+  constexpr double kFewestOfAll = 3;
+  if (differing > 0 && all < kFewestOfAll) return 0;  // a scale or two of the output fit them
+  const double of_one = differing == 1 ? 7 : 0;       // a single integer fits too easily
   return differing == 0 ? INFINITY : bits + ways / std::log(2.0) - of_one;
 }
 
