@@ -113,7 +113,7 @@ class Network:
         self.write(name, kernels.add(*self.spoil(name, "operands", (a, b)), out), out.scale)
 
     def fused(self, name, source, other, activation=0, behind=False, one=False):
-        """A 1x1 convolution into which TNN fused an Add and, behind it, a ReLU: of their blobs only the last is there."""
+        """A 1x1 convolution into which TNN fused an Add and then a ReLU: of their blobs only the last is there."""
         np, x, added = self.np, self.blobs[source], self.blobs[other]
         shape = (added.q.shape[1], x.q.shape[1], 1, 1)
         weights, bias = self.random.integers(-127, 128, shape), self.random.integers(-3000, 3000, shape[0])
