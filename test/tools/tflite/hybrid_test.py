@@ -2,7 +2,8 @@
 """Operators of floats with int8 weights (dynamic ranges), each alone in a file, whose inputs LiteRT rounds as it runs:
 all aligned on three families of kernels, and wrong when one output of them is.
 
-    hybrid_test.py --bin build/release/bin --work FOLDER [--only PART] [--kernels reference,optimised,xnnpack] [--seeds N]
+    hybrid_test.py --bin build/release/bin --work FOLDER [--only PART] [--kernels reference,optimised,xnnpack]
+        [--seeds N]
 """
 import argparse
 import os

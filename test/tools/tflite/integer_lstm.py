@@ -239,8 +239,8 @@ class Network:
                      "projection_clip": limited(int(self.clips[1] / self.y[0]), 8) if self.clips[1] else 0}
         # LiteRT subtracts the zero point of h in front of a projection.
         inner = self.y if self.projection is None else (self.inner[0], -self.inner[1])
-        return Lstm(np.stack([w for w, _ in self.w]), np.stack([r for r, _ in self.r]), np.stack([b for b, _ in self.b]),
-                    [fixed.factor(s * self.x[0] / one) for _, s in self.w],
+        w, r, b = (np.stack([part for part, _ in parts]) for parts in (self.w, self.r, self.b))
+        return Lstm(w, r, b, [fixed.factor(s * self.x[0] / one) for _, s in self.w],
                     [fixed.factor(s * self.y[0] / one) for _, s in self.r],
                     fixed.factor(F(2.0**-15) / inner[0] * F(2.0**-15)), self.x[1], self.y[1], inner[1], self.y[1],
                     self.input_gate, cell_clip=limited(int(self.clips[0] / self.cell)) if self.clips[0] else 0, **more)

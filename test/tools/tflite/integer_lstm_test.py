@@ -132,7 +132,8 @@ def faults():
         ("x's zero point with another sign", lambda lstm: dataclasses.replace(lstm, x_zero=-lstm.x_zero), "sign of x"),
         ("h's zero point lost", of(h_zero=0), "zero point of h"),
         ("h's zero point and one", lambda lstm: dataclasses.replace(lstm, h_zero=lstm.y_zero + 1), "of h and one more"),
-        ("h's zero point less one", lambda lstm: dataclasses.replace(lstm, h_zero=lstm.y_zero - 1), "of h and one less"),
+        ("h's zero point less one", lambda lstm: dataclasses.replace(lstm, h_zero=lstm.y_zero - 1),
+         "of h and one less"),
         ("the result's zero point and one", lambda lstm: dataclasses.replace(lstm, inner_zero=lstm.inner_zero + 1),
          "one more of (the result|h in front)"),
         ("the result's zero point less one", lambda lstm: dataclasses.replace(lstm, inner_zero=lstm.inner_zero - 1),
@@ -153,7 +154,8 @@ def faults():
         ("without the projection's bias",
          lambda lstm: None if lstm.projection is None else of(projection_bias=lstm.projection_bias * 0)(lstm),
          "projection's bias"),
-        ("the projection's zero point lost", lambda lstm: None if lstm.projection is None else of(y_zero=0, first_h=0)(lstm),
+        ("the projection's zero point lost",
+         lambda lstm: None if lstm.projection is None else of(y_zero=0, first_h=0)(lstm),
          "no zero point of the result"),
         ("without the peepholes", lambda lstm: None if lstm.peepholes is None else of(peepholes=None)(lstm),
          "without the peepholes"),
@@ -255,8 +257,8 @@ def check_refused(options, count):
     import lite
     net, file = lite.Network(), options.work / "both.tflite"
     x = net.input([3, 1, 4], "int8", scale=0.02, zero=3)
-    made = net.op(BOTH, [x] + [-1] * 47, [3, 1, 10], "int8", scale=1 / 128,
-                  options={"timeMajor": True, "mergeOutputs": True, "fusedActivationFunction": lite.ACTIVATIONS["TANH"]})
+    options_of = {"timeMajor": True, "mergeOutputs": True, "fusedActivationFunction": lite.ACTIVATIONS["TANH"]}
+    made = net.op(BOTH, [x] + [-1] * 47, [3, 1, 10], "int8", scale=1 / 128, options=options_of)
     file.write_bytes(net.bytes([made]))
     done = subprocess.run([f"{options.bin}/model_check", "-m", str(file)], capture_output=True, text=True)
     count.expect(done.returncode == 2 and "LiteRT refuses" in done.stderr, f"{BOTH} of int8 is refused", done.stderr)
