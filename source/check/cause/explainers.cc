@@ -183,7 +183,9 @@ bool Explainers::NameCause(StepRecord* record) {
   const bool nothing = !every && TellsNothing(*record);
   bool all = true;
   for (const Explainer& explainer : AllExplainers()) {
-    if (explainer.says != Says::kCause || (nothing && explainer.explain != ExplainAsIntegerFault)) continue;
+    if (explainer.says != Says::kCause) continue;
+    // Those two have evidence of their own.
+    if (nothing && explainer.explain != ExplainAsIntegerFault && explainer.explain != ExplainAsSaturated) continue;
     if (!every && causes_sought_ > kMaxSteps && answered_.count(explainer.name) == 0) {
       all = false;
       continue;

@@ -32,15 +32,18 @@ void MovedResult(const ProposalContext& c, Proposals* proposals) {
   const Shape& shape = c.blobs.at(c.layer.outputs[0]).shape;
   if (c.layer.outputs.size() != 1) return;  // others may have another shape
   if (!IsFloat(c.blobs.at(c.layer.outputs[0]).dtype) || shape.rank() > kMaxRank) return;
+  // That of an operand of integers is what the step reads.
+  const bool reads = c.layer.kind == OpKind::kPlumbDequantizeLinear && c.group.members.size() > 1;
+  const std::string result = reads ? fmt::format("'{}'", c.layer.inputs[0]) : "its result";
   for (int axis = 0; axis < shape.rank(); ++axis) {
     const int64_t size = shape[axis], inner = shape.CountFrom(axis + 1);
     if (size < 2) continue;
-    proposals->push_back(WithMoved(c, fmt::format("with its result in reverse along axis {}", axis), "as it is",
+    proposals->push_back(WithMoved(c, fmt::format("with {} in reverse along axis {}", result, axis), "as it is",
                                    [=](int64_t i) { return i + (size - 1 - 2 * (i / inner % size)) * inner; }));
     proposals->back().family = "moved";
     for (const int64_t by : {1, -1}) {
       proposals->push_back(WithMoved(
-          c, fmt::format("with its result one {} along axis {}, around its end", by > 0 ? "further" : "earlier", axis),
+          c, fmt::format("with {} one {} along axis {}, around its end", result, by > 0 ? "further" : "earlier", axis),
           "as it is", [=](int64_t i) {
             const int64_t at = i / inner % size;
             return i + ((at + by + size) % size - at) * inner;
