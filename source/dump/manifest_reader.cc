@@ -215,7 +215,9 @@ class Reader {
     if (repeats == nullptr || !repeats->is_array()) repeats = nullptr;
     for (size_t i = 0; repeats != nullptr && i < repeats->size(); ++i) ReadRepeat((*repeats)[i]);
     if (const Json* options = top.Find("options")) {
-      Fields(*options, "'options'", &problems_).Take("unfuse", &m_.unfuse, "true or false");
+      const Fields fields(*options, "'options'", &problems_);
+      fields.Take("unfuse", &m_.unfuse, "true or false");
+      fields.Take("order", &m_.order, "a string");
     }
   }
 

@@ -155,6 +155,7 @@ Status TensorSet::OpenDump() {
   const Manifest& m = reader.manifest();
   model_ = m.model;
   probe_ = m.probe;
+  channels_first_ = m.order == "NCHW";
   may_be_half_ = m.precision == "NORMAL" || m.precision == "LOW";
   for (const std::string& name : m.io_files) {
     if (!EndsWith(name, ".dat")) continue;

@@ -54,6 +54,8 @@ class TensorSet {
   const Probe& probe() const { return probe_; }
   // Whether a dump says that the runtime ran with precision NORMAL or LOW: it may keep weights and blobs in 16 bits.
   bool may_be_half() const { return may_be_half_; }
+  // Whether a dump says that DUMP_BLOB_ORDER put the channels of its blobs first.
+  bool channels_first() const { return channels_first_; }
 
  private:
   // False: no format of another tool.
@@ -75,7 +77,7 @@ class TensorSet {
   std::vector<std::string> left_out_;  // raw files of a folder whose shape nobody says
   std::vector<StoredTensor> tensors_, constants_;
   Probe probe_;
-  bool may_be_half_ = false;
+  bool may_be_half_ = false, channels_first_ = false;
 };
 
 // The tensors of a JSON text that Polygraphy wrote; several runs or iterations of one tensor: the first. `path` stands

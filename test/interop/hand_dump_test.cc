@@ -58,6 +58,19 @@ TEST_F(HandDump, FourFieldsPerFileAreEnough) {
   EXPECT_EQ(Find(*set, "ids").load()->dtype(), DType::kI64);
   EXPECT_EQ(Find(*set, "y").load()->shape(), Shape({1, 6, 1, 1})) << "a flat array of as many values";
   EXPECT_TRUE(Find(*set, "ids").is_input) << "nobody says that a layer wrote it";
+  EXPECT_FALSE(set->channels_first());
+}
+
+TEST_F(HandDump, SaysInWhichOrderItsBlobsAre) {
+  WriteRaw<float>("c.raw", {1, 2, 3, 4});
+  for (const auto& [order, first] : {std::pair<const char*, bool>("NCHW", true), {"model", false}}) {
+    Write("manifest.json", std::string(R"({"files": [
+      {"file": "c.raw", "blob": "c", "shape": [1, 2, 1, 2], "dtype": "f32"}], "options": {"order": ")") +
+                               order + R"("}})");
+    const auto set = TensorSet::Open(Path(""));
+    ASSERT_TRUE(set.ok()) << set.status().message();
+    EXPECT_EQ(set->channels_first(), first) << order;
+  }
 }
 
 TEST_F(HandDump, SaysEverythingThatIsMissingAtOnce) {

@@ -346,7 +346,8 @@ Status PairedBlobs::Survey(const Graph& graph, const BlobTable& blobs, const Sur
   maybe_int8_ = of_quantised_copy_ || (!quantises && on_grid >= 2 && 4 * on_grid >= 3 * telling);
   const bool told = last + first == 0 && declared > 0;  // by the dump alone
   const bool own_order = IsOfTflite(graph) || !graph.file_axes.empty();
-  as_declared_ = own_order && options.layout != "NCHW";
+  const bool turned_back = options.layout == "NCHW" || (options.layout.empty() && set_.channels_first());
+  as_declared_ = own_order && !turned_back;
   nhwc_ = !own_order && (options.layout.empty() ? last > first || told : options.layout == "NHWC");
   const bool mixed = (last > 0 || options.layout == "NHWC") && ChangesLayout(graph);
   if (mixed) channels_first_ = SpreadLayouts(graph, std::move(channels_first));
