@@ -61,8 +61,9 @@ def sparse_to_dense(d):
     flat = np.sort(d.random.choice(int(np.prod(shape)), d.integers(1, min(4, int(np.prod(shape)))), replace=False))
     places = np.stack(np.unravel_index(flat, shape), axis=1)
     values = d.input([len(flat)])
-    return d.op("SPARSE_TO_DENSE", [d.constant(places), d.constant(shape), values, d.constant(d.real(-1, 1), "float32")],
-                shape, {"validateIndices": False})
+    otherwise = d.constant(d.real(-1, 1), "float32")
+    return d.op("SPARSE_TO_DENSE", [d.constant(places), d.constant(shape), values, otherwise], shape,
+                {"validateIndices": False})
 
 
 @case("MATRIX_DIAG", 5, dtypes=FLOAT)
