@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a PlumbQuantizedLSTM, by its definition or in another way.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
