@@ -390,6 +390,7 @@ void Builder::RecordTypes(Graph* graph) const {
 Graph Builder::Finish() {
   std::vector<bool> used(layers_.size(), false);
   std::vector<int> pending = outputs_;
+  pending.insert(pending.end(), kept_.begin(), kept_.end());
   while (!pending.empty()) {
     const int layer = blobs_[static_cast<size_t>(pending.back())].layer;
     pending.pop_back();

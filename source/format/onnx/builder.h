@@ -100,6 +100,10 @@ class Builder {
   std::vector<std::string> Ancestors(const Value& value) const;
   // Declares a network output; a blob of another name, a constant or an input gets an Identity layer.
   Status AddOutput(const std::string& name, const Value& value);
+  // What makes the value stays, though nobody reads it.
+  void Keep(const Value& value) {
+    if (value.blob >= 0) kept_.push_back(value.blob);
+  }
 
   // Drops what no output needs and names the rest.
   Graph Finish();
@@ -144,7 +148,7 @@ class Builder {
   std::deque<Blob> blobs_;  // references stay valid while layers are added
   std::vector<PendingLayer> layers_, wholes_, folded_;
   std::vector<GraphInput> inputs_;
-  std::vector<int> outputs_;
+  std::vector<int> outputs_, kept_;
   std::set<std::string> blob_names_;
 };
 

@@ -48,6 +48,10 @@ ImportResult Importer::Run() {
     PLUMB_RETURN_IF_ERROR(AddConstants(model_.graph, &top));
     PLUMB_RETURN_IF_ERROR(RunNodes(model_.graph.nodes, &top));
     if (errors_.empty()) PLUMB_RETURN_IF_ERROR(AddOutputs(top));
+    for (const std::string& name : model_.graph.kept) {
+      const auto kept = top.values.find(name);
+      if (kept != top.values.end()) builder_.Keep(kept->second);
+    }
     return Status::Ok();
   };
   result.status = run();

@@ -123,6 +123,7 @@ struct GraphIr {
   std::vector<NodeIr> nodes;
   std::map<std::string, ConstantIr> constants;
   std::vector<ValueInfoIr> inputs, outputs;
+  std::vector<std::string> kept;  // values that are computed though nobody reads them: what a variable takes
 };
 
 struct FunctionIr {

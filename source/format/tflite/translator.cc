@@ -165,6 +165,7 @@ Result<Translated> Translator::Run(size_t graph) {
   std::vector<onnx::ValueInfoIr> declared = std::move(model.graph.inputs);
   PLUMB_ASSIGN_OR_RETURN(model.graph, writer.Finish());
   model.graph.inputs = std::move(declared);
+  for (const auto& variable : variables_) model.graph.kept.push_back(variable.second);
   model.source = file_.path();
   model.producer = model.format = "TFLite";
   model.opsets = {{"", kWrittenOpset}, {kOwnDomain, 1}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What TFLite's operators become: layers, names, orders of axes, and values computed by hand.
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cmath>
 
@@ -211,6 +212,28 @@ TEST(TfliteImportTest, AVariableIsWhatWasWrittenLast) {
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->data<float>()[0], 102);
   EXPECT_EQ(found->data<float>()[1], 204);
+}
+
+// What the next run would begin with, and nobody reads.
+TEST(TfliteImportTest, WhatOnlyAVariableTakesIsComputed) {
+  TfliteModel m;
+  const TensorSpec handle{schema::TensorType::RESOURCE, {}, {}};
+  const int x = m.Input("x", {2}), y = m.Tensor("y", {2}), state = m.Tensor("state", {2});
+  const int v = m.Tensor("v", {1}, handle), seen = m.Tensor("seen", {2}), lost = m.Tensor("lost", {2});
+  m.Op(Code::VAR_HANDLE, {}, {v},
+       schema::CreateVarHandleOptions(m.builder(), m.builder().CreateString("c"), m.builder().CreateString("v")));
+  m.Op(Code::NEG, {x}, {y});
+  m.Op(Code::ADD, {x, y}, {seen}, schema::CreateAddOptions(m.builder()));
+  m.Op(Code::ABS, {seen}, {state});
+  m.Op(Code::ASSIGN_VARIABLE, {v, state}, {});
+  m.Op(Code::EXP, {x}, {lost});
+  const auto graph = m.Load({y});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->outputs, std::vector<std::string>{"y"});
+  std::vector<std::string> written;
+  for (const Layer& layer : graph->layers) written.push_back(layer.outputs[0]);
+  EXPECT_EQ(std::count(written.begin(), written.end(), "state"), 1);
+  EXPECT_EQ(std::count(written.begin(), written.end(), "lost"), 0);
 }
 
 TEST(TfliteImportTest, UnknownOperatorsAreNamedInOneSentence) {

@@ -66,6 +66,14 @@ def sparse_to_dense(d):
                 {"validateIndices": False})
 
 
+@case("DILATE", 6, dtypes=FLOAT)
+def dilate(d):
+    shape = d.shape(d.integers(1, 4), 4)
+    by = [d.integers(1, 3) for _ in shape]
+    return d.op("DILATE", [d.input(shape), d.constant(by), d.constant(d.real(-1, 1), "float32")],
+                [(n - 1) * k + 1 for n, k in zip(shape, by)], {})
+
+
 @case("MATRIX_DIAG", 5, dtypes=FLOAT)
 def matrix_diag(d):
     shape = d.shape(d.integers(1, 3))

@@ -14,12 +14,13 @@ CLASSES = {
     "RESIZE_NEAREST_NEIGHBOR": "ResizeNearestNeighbor", "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum",
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM", "RNN": "RNN",
     "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTM",
-    "BIDIRECTIONAL_SEQUENCE_RNN": "BidirectionalSequenceRNN", "ATAN2": "ATan2", "BITWISE_XOR": "BitwiseXor", "LSTM": "LSTM", "SVDF": "SVDF",
+    "BIDIRECTIONAL_SEQUENCE_RNN": "BidirectionalSequenceRNN", "ATAN2": "ATan2", "BITWISE_XOR": "BitwiseXor",
+    "LSTM": "LSTM", "SVDF": "SVDF",
 }
 # Operators that have no options, or are written without.
 BARE = {"RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", "TANH", "LOGISTIC", "SIN", "ELU", "ROUND", "FLOOR", "CEIL",
         "LOG", "SQRT", "RSQRT", "PRELU", "COMPLEX_ABS", "SEGMENT_SUM", "STABLEHLO_ADD", "STABLEHLO_MULTIPLY",
-        "STABLEHLO_MAXIMUM", "STABLEHLO_MINIMUM", "BROADCAST_ARGS"}
+        "STABLEHLO_MAXIMUM", "STABLEHLO_MINIMUM", "BROADCAST_ARGS", "DILATE"}
 CUSTOM = {"TFLite_Detection_PostProcess"}  # whose options are a flexbuffer
 VERSIONS = {"BROADCAST_TO": 2, "FULLY_CONNECTED": 5, "TRANSPOSE_CONV": 3, "RESIZE_BILINEAR": 3,
             "RESIZE_NEAREST_NEIGHBOR": 3}

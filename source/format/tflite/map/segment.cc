@@ -145,6 +145,38 @@ Status WithDiagonal(OpContext& c, const std::string& others, size_t vectors, boo
 
 }  // namespace
 
+// Each element of the axis with `by` - 1 values behind it, the last one without.
+Status MapDilate(OpContext& c) {
+  PLUMB_ASSIGN_OR_RETURN(const std::vector<int64_t> by, c.Ints(1, "the dilations"));
+  const Shape in = c.InShape(0);
+  if (static_cast<int>(by.size()) != in.rank() || c.InShape(2).NumElements() != 1)
+    return Status::CorruptModel(fmt::format("it spreads {} by {} dilations", in.ToString(), by.size()));
+  PLUMB_ASSIGN_OR_RETURN(std::string x, c.Moved(0, Order::kFile));
+  PLUMB_ASSIGN_OR_RETURN(const std::string value, c.SameGrid(0, 0) ? c.Raw(2, Order::kFile) : c.Real(2, Order::kFile));
+  PLUMB_ASSIGN_OR_RETURN(const std::string none, c.IntsConstant({}));
+  const std::string between = c.Emit("Reshape", {value, none});
+  std::vector<int64_t> dims = in.dims();
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (by[axis] < 1 || (dims[axis] > 0 && by[axis] > INT32_MAX / dims[axis]))
+      return Status::CorruptModel(fmt::format("its dilation of axis {} is {}", axis, by[axis]));
+    if (by[axis] == 1 || dims[axis] == 0) continue;
+    std::vector<int64_t> apart = dims, pads(2 * dims.size() + 2, 0);
+    apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+    pads[apart.size() + axis + 1] = by[axis] - 1;
+    dims[axis] = dims[axis] * by[axis];
+    PLUMB_ASSIGN_OR_RETURN(const std::string wide, c.IntsConstant(apart));
+    PLUMB_ASSIGN_OR_RETURN(const std::string added, c.IntsConstant(pads));
+    PLUMB_ASSIGN_OR_RETURN(const std::string joined, c.IntsConstant(dims));
+    x = c.Emit("Reshape", {c.Emit("Pad", {c.Emit("Reshape", {x, wide}), added, between}), joined});
+    dims[axis] -= by[axis] - 1;
+    PLUMB_ASSIGN_OR_RETURN(const std::string from, c.IntsConstant({0}));
+    PLUMB_ASSIGN_OR_RETURN(const std::string to, c.IntsConstant({dims[axis]}));
+    PLUMB_ASSIGN_OR_RETURN(const std::string along, c.IntsConstant({static_cast<int64_t>(axis)}));
+    x = c.Emit("Slice", {x, from, to, along});
+  }
+  return c.SetMoved(0, x, Order::kFile);
+}
+
 Status MapMatrixDiag(OpContext& c) {
   const Shape in = c.InShape(0), out = c.OutShape();
   if (in.rank() < 1 || out.rank() != in.rank() + 1 || out[in.rank()] != in[in.rank() - 1] ||
