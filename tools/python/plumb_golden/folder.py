@@ -248,8 +248,8 @@ class Folder:
             "device": {"name": self.framework or "unknown", "description": self.device, "precision": self.precision,
                        "threads": 1},
             "network": 1, "forward": 0, "forwards_note": "",
-            "options": {"inputs": True, "outputs": True, "format": "npy", "compress": "", "layers": "", "types": "",
-                        "forwards": "", "statistics_only": False, "unfuse": False},
+            "options": {"inputs": True, "outputs": True, "format": "npy", "compress": "", "order": "model",
+                        "layers": "", "types": "", "forwards": "", "statistics_only": False, "unfuse": False},
             "io_files": [], "files": self.files, "absent": [],
             "framework": {**self.facts, "notes": self.notes, "left_out": self.lost},
         }
