@@ -104,9 +104,13 @@ Result<std::vector<TensorSpec>> ParseIoDescription(std::string_view text, const 
       const auto dtype = ParseDType(tensor.at("dtype").get<std::string>());
       if (!dtype) return Status::CorruptModel(fmt::format("'{}': tensor '{}' has an unknown dtype", path, spec.name));
       spec.dtype = *dtype;
-      spec.shape = Shape(tensor.at("shape").get<std::vector<int64_t>>());
+      for (const Json& dim : tensor.at("shape")) {
+        if (!dim.is_number_integer())  // a number beyond 64 bits is read as a real
+          return Status::CorruptModel(fmt::format("'{}': tensor '{}' has the dim {}", path, spec.name, dim.dump()));
+        spec.shape.dims().push_back(dim.get<int64_t>());
+      }
       PLUMB_RETURN_IF_ERROR(spec.shape.Validate().AddContext(fmt::format("'{}': tensor '{}'", path, spec.name)));
-      if (tensor.at("offset").get<uint64_t>() != offset) {
+      if (!tensor.at("offset").is_number_unsigned() || tensor.at("offset").get<uint64_t>() != offset) {
         return Status::CorruptModel(
             fmt::format("'{}': tensor '{}' does not begin at byte {}", path, spec.name, offset));
       }
